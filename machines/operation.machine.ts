@@ -1,0 +1,195 @@
+/**
+ * One operation in trouble: it failed, or it arrived while its connection was not ready. A call that simply
+ * succeeds never has one.
+ *
+ * Invariants
+ *  1. An operation is sent again only where `maySendAgain` allows it, and at most `MAX_SENDS` times in all.
+ *  2. An operation on a caller-owned connection is never sent again.
+ *  3. A failure that is not a loss reaches the caller untouched.
+ *  4. One deadline covers waiting and every send; while a send runs, the SDK's own timer keeps it.
+ *  5. Every operation ends in exactly one final state.
+ *
+ * Legal transitions (empty = illegal = ignored)
+ *
+ *  from \ on    (at once)                                  usable          lost      unavailable  refused  sent      failed   deadline   abort
+ *  judging      passed-through: the failure is no loss
+ *               confirming: only a probe can tell
+ *               refused: the caller owns the connection
+ *               awaiting: may be sent (again)
+ *               unavailable: proven not to have run
+ *               unknown-outcome: otherwise
+ *  confirming                                              passed-through  judging                                             timed-out  cancelled
+ *  awaiting     timed-out: the deadline has passed         sending                   unavailable  refused                      timed-out  cancelled
+ *  sending                                                                                                 answered  judging   (noted)    cancelled
+ */
+import { assign, fromPromise, not, setup, stateIn } from 'xstate';
+import {
+  type Cause,
+  type Evidence,
+  isStricken,
+  maySendAgain,
+  type OperationFacts,
+  type Ownership,
+} from './vocabulary.ts';
+
+/** The first send and one more: a second loss in a row reaches the caller instead of looping. */
+export const MAX_SENDS = 2;
+
+/** Answers that mean a forgotten session on some servers and an ordinary error on others. */
+const MAY_BE_NO_LOSS: readonly Cause[] = ['session-rejected', 'session-error'];
+
+/** Why an operation was given up before it could be sent. */
+export type Unavailability =
+  | 'not-waiting'
+  | 'queue-full'
+  | 'budget-spent'
+  | 'sends-spent'
+  | 'policy'
+  | 'closed';
+
+export interface OperationInput extends OperationFacts {
+  readonly ownership: Ownership;
+  /** What its failure proves; null for one that has not been sent. */
+  readonly evidence: Evidence | null;
+  /** How often it has been sent. */
+  readonly sends: number;
+  /** May it wait for a connection that is not ready? Otherwise, why not. */
+  readonly admission: 'waits' | 'not-waiting' | 'queue-full';
+  /** What is left of its one deadline, in milliseconds. */
+  readonly remainingMs: number;
+}
+
+export interface OperationContext extends OperationInput {
+  readonly overdue: boolean;
+  readonly unavailability: Unavailability | null;
+}
+
+export type OperationEvent =
+  /** The connection is ready; for a confirming operation: the probe was answered. */
+  | { type: 'usable' }
+  /** The probe failed, or its generation is gone. */
+  | { type: 'lost' }
+  | { type: 'unavailable'; why: 'budget-spent' | 'closed' }
+  /** The connection belongs to the caller and was lost. */
+  | { type: 'refused' }
+  | { type: 'abort' };
+
+export const operationMachine = setup({
+  types: {
+    context: {} as OperationContext,
+    input: {} as OperationInput,
+    events: {} as OperationEvent,
+  },
+  actors: {
+    /** Sends it on the current generation; rejects with the failure's `Evidence`. */
+    send: fromPromise<void>(() => {
+      throw new Error('operation.machine: the actor "send" must be provided');
+    }),
+  },
+  guards: {
+    isNoLoss: ({ context }) => context.evidence !== null && !isStricken(context.evidence),
+    needsProof: ({ context }) =>
+      context.evidence?.connection === 'suspect' &&
+      (context.ownership !== 'supervisor' || MAY_BE_NO_LOSS.includes(context.evidence.cause)),
+    ownedByCallerAndLost: ({ context }) => context.ownership !== 'supervisor' && context.evidence !== null,
+    mayBeSent: ({ context }) => {
+      if (context.evidence === null) return context.admission === 'waits';
+      return context.sends < MAX_SENDS && maySendAgain(context.policy, context.evidence.execution);
+    },
+    didNotRun: ({ context }) => context.evidence === null || context.evidence.execution === 'none',
+    isOverdue: ({ context }) => context.overdue,
+  },
+  actions: {
+    /** Tells the connection that it is wanted, and waits for its answer. */
+    demandConnection: () => {
+      throw new Error('operation.machine: the action "demandConnection" must be provided');
+    },
+    /** Waits for the outcome of the connection's probe. */
+    awaitProof: () => {
+      throw new Error('operation.machine: the action "awaitProof" must be provided');
+    },
+    countSend: assign(({ context }) => ({ sends: context.sends + 1 })),
+    rememberEvidence: assign((_, evidence: Evidence) => ({ evidence })),
+    takeAsLost: assign(({ context }) => ({
+      evidence: context.evidence && { ...context.evidence, connection: 'lost' as const },
+    })),
+    noteOverdue: assign({ overdue: true }),
+    explainGivingUp: assign(({ context }): Pick<OperationContext, 'unavailability'> => {
+      if (context.unavailability !== null) return context;
+      if (context.evidence === null) {
+        return { unavailability: context.admission === 'queue-full' ? 'queue-full' : 'not-waiting' };
+      }
+      return { unavailability: context.policy === 'never' ? 'policy' : 'sends-spent' };
+    }),
+    rememberUnavailability: assign((_, params: { why: Unavailability }) => ({ unavailability: params.why })),
+  },
+  delays: { deadline: ({ context }) => Math.max(0, context.remainingMs) },
+}).createMachine({
+  id: 'operation',
+  context: ({ input }) => ({ ...input, overdue: false, unavailability: null }),
+  initial: 'judging',
+  after: {
+    deadline: [{ guard: not(stateIn('sending')), target: '.timed-out' }, { actions: 'noteOverdue' }],
+  },
+  on: { abort: { target: '.cancelled' } },
+  states: {
+    /** The one decision for every kind of operation. */
+    judging: {
+      always: [
+        { guard: 'isNoLoss', target: 'passed-through' },
+        { guard: 'needsProof', target: 'confirming' },
+        { guard: 'ownedByCallerAndLost', target: 'refused' },
+        { guard: 'mayBeSent', target: 'awaiting' },
+        { guard: 'didNotRun', target: 'unavailable' },
+        { target: 'unknown-outcome' },
+      ],
+    },
+
+    /** The failure is a loss only if the connection's probe fails too. */
+    confirming: {
+      entry: 'awaitProof',
+      on: {
+        usable: { target: 'passed-through' },
+        lost: { target: 'judging', actions: 'takeAsLost' },
+      },
+    },
+
+    /** Waits for a usable generation. */
+    awaiting: {
+      entry: 'demandConnection',
+      always: { guard: 'isOverdue', target: 'timed-out' },
+      on: {
+        usable: { target: 'sending' },
+        unavailable: {
+          target: 'unavailable',
+          actions: { type: 'rememberUnavailability', params: ({ event }) => ({ why: event.why }) },
+        },
+        refused: { target: 'refused' },
+      },
+    },
+
+    sending: {
+      entry: 'countSend',
+      invoke: {
+        src: 'send',
+        onDone: { target: 'answered' },
+        onError: {
+          target: 'judging',
+          actions: { type: 'rememberEvidence', params: ({ event }) => event.error as Evidence },
+        },
+      },
+    },
+
+    answered: { type: 'final' },
+    /** The failure was no loss: the caller gets it untouched. */
+    'passed-through': { type: 'final' },
+    /** The connection is the caller's: only the caller can replace it. */
+    refused: { type: 'final' },
+    /** The server may have run it, and it was not sent again. */
+    'unknown-outcome': { type: 'final' },
+    /** It did not run, and no connection could be had for it. */
+    unavailable: { type: 'final', entry: 'explainGivingUp' },
+    cancelled: { type: 'final' },
+    'timed-out': { type: 'final' },
+  },
+});

@@ -1,0 +1,118 @@
+/**
+ * The words that both machines and all of `src/` share, and the one rule about sending an operation again.
+ * Plain data: nothing here knows the SDK, a clock or a socket.
+ */
+
+/** Who made the connection, and so who alone may open, close or replace it. */
+export type Ownership = 'supervisor' | 'caller-client' | 'caller-session';
+
+/** What an MCP request is for. */
+export type OperationKind =
+  | 'discovery'
+  | 'liveness'
+  | 'tool'
+  | 'prompt'
+  | 'resource'
+  | 'completion'
+  | 'logging'
+  | 'subscription'
+  | 'task'
+  /** A method that is not part of MCP as known here. */
+  | 'other';
+
+/**
+ * When an operation may be sent a second time. `safe`: repeating it is harmless. `if-unsent`: only when it is
+ * proven that the server did not run it. `never`: not even then.
+ */
+export type ReplayPolicy = 'safe' | 'if-unsent' | 'never';
+
+/** What a failure says about the operation: proven not run, unknown, or answered by the server. */
+export type Execution = 'none' | 'unknown' | 'answered';
+
+/** Why an operation failed, or why a connection is in doubt. */
+export type Cause =
+  /** HTTP 404 (or 410) to a request that carried a session id: the server has forgotten the session. */
+  | 'session-unknown'
+  /** HTTP 400 to a request that carried a session id: many servers say so for a forgotten session. */
+  | 'session-rejected'
+  /** An in-band error -32001: some servers say so for a forgotten session, others mean a timeout of theirs. */
+  | 'session-error'
+  /** No connection could be made to the server's address; nothing was sent. */
+  | 'unreachable'
+  /** The client has no transport any more; nothing was sent. */
+  | 'not-connected'
+  /** The message could not be written to the server's stdin. */
+  | 'unwritten'
+  /** The transport closed (a child died, a socket closed) with the request pending. */
+  | 'connection-closed'
+  /** The event stream that carries every answer of a legacy SSE session ended. */
+  | 'stream-ended'
+  /** The request was sent, and the exchange was cut before an answer began. */
+  | 'request-cut'
+  /** The request was accepted, and its answer can no longer come. */
+  | 'answer-lost'
+  /** No answer in the time allowed. */
+  | 'timeout'
+  /** A liveness check that is sent at an interval. */
+  | 'heartbeat'
+  /** The stream on which the server pushes messages is gone, and is not coming back by itself. */
+  | 'deaf'
+  /** The caller aborted. */
+  | 'aborted'
+  /** The server, or a gateway before it, wants credentials or refuses them. */
+  | 'unauthorized'
+  /** An HTTP status that refuses the request before running it. */
+  | 'http-refused'
+  /** An HTTP status that leaves open whether the request ran. */
+  | 'http-error'
+  /** The answer was not an MCP message. */
+  | 'malformed-answer'
+  /** The server answered with a JSON-RPC error. */
+  | 'rpc-error'
+  /** The SDK refused locally: the server or the protocol revision does not have this request. */
+  | 'unsupported'
+  /** The host's own listeners or hooks, or an error of a kind that is not known here. */
+  | 'unrecognised'
+  /** The caller supplied another connection in this one's place. */
+  | 'replaced'
+  /** The host asked for a new connection. */
+  | 'requested'
+  /** The connection was closed by the host. */
+  | 'closed';
+
+/**
+ * What a failure proves.
+ *
+ * `connection`: `usable` (the failure says nothing against it), `suspect` (worth one probe), `lost` (definitive).
+ */
+export interface Evidence {
+  readonly connection: 'usable' | 'suspect' | 'lost';
+  readonly execution: Execution;
+  readonly cause: Cause;
+}
+
+/** An operation as the machines see it: nothing of its parameters. */
+export interface OperationFacts {
+  readonly kind: OperationKind;
+  readonly policy: ReplayPolicy;
+}
+
+/** The rule of replay, stated once: proven unrun, or declared harmless to repeat. */
+export function maySendAgain(policy: ReplayPolicy, execution: Execution): boolean {
+  if (policy === 'never' || execution === 'answered') return false;
+  return policy === 'safe' || execution === 'none';
+}
+
+const CAUSES_THAT_STRIKE_BEFORE_PROOF: readonly Cause[] = [
+  'session-rejected',
+  'session-error',
+  'unreachable',
+  'request-cut',
+  'answer-lost',
+];
+
+/** A stricken operation lost its answer, or was turned away by a connection that may be gone. */
+export function isStricken(evidence: Evidence): boolean {
+  if (evidence.connection === 'suspect') return CAUSES_THAT_STRIKE_BEFORE_PROOF.includes(evidence.cause);
+  return evidence.connection === 'lost';
+}

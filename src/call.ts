@@ -1,0 +1,63 @@
+import type { OperationSpec, PolicyFacts } from './operations.ts';
+import type { Callable, CallOptions, ClientShape } from './transports/client-shape.ts';
+
+/** One call by the host: a plain object for as long as nothing goes wrong. */
+export interface Call {
+  readonly spec: OperationSpec;
+  readonly params: unknown;
+  readonly options: CallOptions | undefined;
+  /** Sends it on one client. Everything secret is in here. */
+  readonly invoke: (client: Callable<ClientShape>, options: CallOptions) => Promise<unknown>;
+  readonly timeoutMs: number;
+  /** From `performance.now()`; moved by progress where the caller asked for that. */
+  startedAt: number;
+}
+
+/** Read only when something went wrong. */
+export function policyFacts({ params, options }: Call): PolicyFacts {
+  const { name, task } = (params ?? {}) as { name?: unknown; task?: unknown };
+  return {
+    tool: typeof name === 'string' ? name : undefined,
+    createsTask: task !== undefined || (options as { task?: unknown } | undefined)?.task !== undefined,
+  };
+}
+
+/** What is left of the one deadline that covers waiting and every send. */
+export function remainingMs(call: Call): number {
+  return Math.max(0, totalMs(call) - (performance.now() - call.startedAt));
+}
+
+export function totalMs({ options, timeoutMs }: Call): number {
+  if (options?.maxTotalTimeout === undefined) return timeoutMs;
+  return options.resetTimeoutOnProgress
+    ? options.maxTotalTimeout
+    : Math.min(timeoutMs, options.maxTotalTimeout);
+}
+
+/** The options of one send. */
+export function sendOptions(call: Call, leftMs: number): CallOptions {
+  const { options, timeoutMs } = call;
+  const timeout = Math.min(timeoutMs, leftMs);
+  if (
+    options?.onprogress === undefined ||
+    !options.resetTimeoutOnProgress ||
+    options.maxTotalTimeout !== undefined
+  ) {
+    return { ...options, timeout };
+  }
+  const { onprogress } = options;
+  return {
+    ...options,
+    timeout,
+    onprogress: (progress: never) => {
+      call.startedAt = performance.now();
+      onprogress(progress);
+    },
+  };
+}
+
+/** The cap that has to be enforced here: without it the SDK looks at the total only when progress comes. */
+export function capOf(call: Call, leftMs: number): number | undefined {
+  const { options } = call;
+  return options?.maxTotalTimeout !== undefined && options.resetTimeoutOnProgress ? leftMs : undefined;
+}

@@ -1,0 +1,27 @@
+import type { ConnectionState } from '../machines/connection.machine.ts';
+import type { Cause } from '../machines/vocabulary.ts';
+
+interface ConnectionEventBase {
+  /** The connection's name. */
+  readonly connection: string;
+  readonly generation: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** What a host can listen to. Each is emitted after it is so. */
+export interface ConnectionEvents {
+  /** The connection went from one state to another. */
+  transition: ConnectionEventBase & {
+    readonly from: ConnectionState;
+    readonly to: ConnectionState;
+    /** Why it is not ready. */
+    readonly cause: Cause | undefined;
+  };
+  /** A generation is definitively gone. */
+  lost: ConnectionEventBase & { readonly cause: Cause };
+  /** A new generation of an owned connection has finished its handshake. */
+  recreated: ConnectionEventBase;
+  /** A caller-owned connection is lost; only its caller can replace it. */
+  'ownership-failed': ConnectionEventBase & { readonly cause: Cause | undefined };
+}

@@ -1,0 +1,48 @@
+/**
+ * One classifier for every operation, transport and SDK version. The rules are tried in the order of the table;
+ * the first that knows the failure decides. Measured: see docs/adr/0003-evidence.md.
+ */
+import type { Evidence } from '../../machines/vocabulary.ts';
+import type { EvidenceRule, Failure } from './failure.ts';
+import { authEvidence, httpEvidence, malformedEvidence } from './http.ts';
+import { rpcEvidence, timeoutEvidence, unsupportedEvidence } from './rpc.ts';
+import { socketEvidence } from './socket.ts';
+import { closedEvidence, notConnectedEvidence, unwrittenEvidence } from './stdio.ts';
+
+const witnessedEvidence: EvidenceRule = ({ witnessed }) => witnessed;
+
+const abortedEvidence: EvidenceRule = ({ aborted }) =>
+  aborted ? { connection: 'usable', execution: 'unknown', cause: 'aborted' } : undefined;
+
+const RULES: readonly EvidenceRule[] = [
+  abortedEvidence,
+  witnessedEvidence,
+  notConnectedEvidence,
+  unsupportedEvidence,
+  unwrittenEvidence,
+  authEvidence,
+  closedEvidence,
+  timeoutEvidence,
+  rpcEvidence,
+  malformedEvidence,
+  httpEvidence,
+  socketEvidence,
+];
+
+const UNRECOGNISED: Evidence = { connection: 'suspect', execution: 'unknown', cause: 'unrecognised' };
+
+/** What a failure proves about its connection and its operation. */
+export function classify(failure: Failure): Evidence {
+  let evidence: Evidence = UNRECOGNISED;
+  for (const rule of RULES) {
+    const found = rule(failure);
+    if (found === undefined) continue;
+    evidence = found;
+    break;
+  }
+  // Proof holds for the last request of a call only.
+  if (failure.earlierLegMayHaveRun && evidence.execution === 'none') {
+    return { ...evidence, execution: 'unknown' };
+  }
+  return evidence;
+}

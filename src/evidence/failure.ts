@@ -1,0 +1,32 @@
+import type { Evidence } from '../../machines/vocabulary.ts';
+import type { ErrorShape } from './error-shape.ts';
+
+/** How a child process ended, or what it last said. */
+export interface ProcessEnd {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** The last part of what it wrote to stderr, without the values that the host passed it. */
+  readonly stderr: string;
+}
+
+/** One failed request: the error, and what was known about the request apart from it. */
+export interface Failure {
+  readonly error: ErrorShape;
+  /** The session id that the request carried, captured when it was sent. */
+  readonly sessionId: string | undefined;
+  /** The caller's own signal is aborted. */
+  readonly aborted: boolean;
+  /** The cap on the whole call ended it. */
+  readonly overdue: boolean;
+  /** The transport of this request has closed. */
+  readonly transportClosed: boolean;
+  /** An earlier request of the same call reached the server, so no later one can prove that nothing ran. */
+  readonly earlierLegMayHaveRun: boolean;
+  /** What the witness saw on the wire, where we own it. */
+  readonly witnessed: Evidence | undefined;
+  /** Take HTTP 404 as proof that the request did not run. */
+  readonly trust404: boolean;
+}
+
+/** One source of evidence: what it makes of a failure, or nothing if it does not know it. */
+export type EvidenceRule = (failure: Failure) => Evidence | undefined;

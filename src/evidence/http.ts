@@ -1,0 +1,80 @@
+/** Evidence from HTTP statuses (Streamable HTTP, and the POSTs of legacy SSE). */
+import type { Evidence } from '../../machines/vocabulary.ts';
+import { isLegacySsePostFailure } from './error-shape.ts';
+import type { EvidenceRule, Failure } from './failure.ts';
+
+const METHOD_NOT_FOUND = -32601;
+
+/** By HTTP semantics the request was turned away before it was acted on. */
+const REFUSED_BEFORE_RUNNING: readonly number[] = [307, 308, 405, 406, 413, 415, 429];
+
+/** What the SDK's own servers and examples answer for a session that they do not know, before dispatching. */
+const SDK_SESSION_REJECTIONS: readonly string[] = [
+  'Bad Request: No valid session ID provided',
+  'Bad Request: Server not initialized',
+  'Bad Request: Mcp-Session-Id header is required',
+];
+
+function carriedSession(failure: Failure): boolean {
+  // A legacy SSE session is named by the endpoint's URL, so each of its POSTs carries it.
+  return failure.sessionId !== undefined || isLegacySsePostFailure(failure.error);
+}
+
+function notFound(failure: Failure): Evidence {
+  // At revision 2026-07-28 a 404 whose body is -32601 means an unknown method, not an unknown session.
+  if (!carriedSession(failure) || failure.error.body?.code === METHOD_NOT_FOUND) {
+    return { connection: 'usable', execution: 'none', cause: 'http-refused' };
+  }
+  return {
+    connection: 'lost',
+    execution: failure.trust404 ? 'none' : 'unknown',
+    cause: 'session-unknown',
+  };
+}
+
+function badRequest(failure: Failure): Evidence {
+  if (!carriedSession(failure)) return { connection: 'usable', execution: 'unknown', cause: 'http-refused' };
+  const known = SDK_SESSION_REJECTIONS.includes(failure.error.body?.message ?? '');
+  return { connection: 'suspect', execution: known ? 'none' : 'unknown', cause: 'session-rejected' };
+}
+
+export const httpEvidence: EvidenceRule = (failure) => {
+  const { status } = failure.error;
+  if (status === undefined) return undefined;
+  switch (status) {
+    case 404:
+    case 410:
+      return notFound(failure);
+    case 400:
+      return badRequest(failure);
+    case 401:
+    case 403:
+      return { connection: 'usable', execution: 'none', cause: 'unauthorized' };
+    case 503:
+      return { connection: 'usable', execution: 'unknown', cause: 'http-error' };
+    default:
+      if (REFUSED_BEFORE_RUNNING.includes(status)) {
+        return { connection: 'usable', execution: 'none', cause: 'http-refused' };
+      }
+      return { connection: 'suspect', execution: 'unknown', cause: 'http-error' };
+  }
+};
+
+const AUTH_ERROR_NAMES: readonly string[] = ['UnauthorizedError', 'InsufficientScopeError'];
+
+/** SDK v1 sets no `name` on these, so the class's own name counts too. */
+export const authEvidence: EvidenceRule = ({ error }) => {
+  if (!AUTH_ERROR_NAMES.includes(error.name) && !AUTH_ERROR_NAMES.includes(error.className)) return undefined;
+  return { connection: 'usable', execution: 'none', cause: 'unauthorized' };
+};
+
+const MALFORMED_NAMES: readonly string[] = ['SyntaxError', 'ZodError', '$ZodError'];
+
+/** Something answered, but not with an MCP message. */
+export const malformedEvidence: EvidenceRule = ({ error }) => {
+  const malformed =
+    MALFORMED_NAMES.includes(error.name) ||
+    error.code === 'CLIENT_HTTP_UNEXPECTED_CONTENT' ||
+    (error.code === -1 && !error.isRpc);
+  return malformed ? { connection: 'suspect', execution: 'unknown', cause: 'malformed-answer' } : undefined;
+};

@@ -1,0 +1,40 @@
+/** Evidence from JSON-RPC errors and from the SDK's own timers. */
+import type { EvidenceRule } from './failure.ts';
+
+const REQUEST_TIMEOUT = -32001;
+const SESSION_TERMINATED_CODES: readonly unknown[] = [32600, -32600];
+const RPC_PREFIX = /^MCP error -?\d+: /;
+
+const LOCAL_REFUSALS: readonly unknown[] = [
+  'METHOD_NOT_SUPPORTED_BY_PROTOCOL_VERSION',
+  'CAPABILITY_NOT_SUPPORTED',
+];
+
+/** SDK v2 refused before sending. */
+export const unsupportedEvidence: EvidenceRule = ({ error }) =>
+  LOCAL_REFUSALS.includes(error.code)
+    ? { connection: 'usable', execution: 'none', cause: 'unsupported' }
+    : undefined;
+
+/** The SDK gave up waiting. A server that relays the very same error is taken for a timeout: one probe tells. */
+export const timeoutEvidence: EvidenceRule = ({ error, overdue }) => {
+  const timedOut =
+    overdue ||
+    error.code === 'REQUEST_TIMEOUT' ||
+    error.name === 'TimeoutError' ||
+    (error.code === REQUEST_TIMEOUT && ('timeout' in error.data || 'maxTotalTimeout' in error.data));
+  return timedOut ? { connection: 'suspect', execution: 'unknown', cause: 'timeout' } : undefined;
+};
+
+export const rpcEvidence: EvidenceRule = ({ error, trust404 }) => {
+  if (!error.isRpc) return undefined;
+  const message = error.message.replace(RPC_PREFIX, '');
+  // How the Python SDK reports a 404, relayed. Only this exact message: the longer one means the opposite.
+  if (message === 'Session terminated' && SESSION_TERMINATED_CODES.includes(error.code)) {
+    return { connection: 'lost', execution: trust404 ? 'none' : 'unknown', cause: 'session-unknown' };
+  }
+  if (error.code === REQUEST_TIMEOUT || message === 'Session terminated before the request completed') {
+    return { connection: 'suspect', execution: 'unknown', cause: 'session-error' };
+  }
+  return { connection: 'usable', execution: 'answered', cause: 'rpc-error' };
+};

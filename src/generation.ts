@@ -1,0 +1,215 @@
+/** One client of a connection, with the calls that are in flight on it. */
+import type { Cause } from '../machines/vocabulary.ts';
+import { type Call, capOf, sendOptions } from './call.ts';
+import type { ProcessEnd } from './evidence/failure.ts';
+import { type RequestSignal, requestSignal } from './signals.ts';
+import {
+  type Callable,
+  type CallOptions,
+  type ClientShape,
+  type TransportShape,
+  transportOf,
+} from './transports/client-shape.ts';
+import type { Exchange, Witness } from './transports/witness.ts';
+import { withinLimit } from './within-limit.ts';
+
+/** A send that failed, with what only its generation knows about it. */
+export interface FailedSend {
+  readonly generation: Generation;
+  readonly error: unknown;
+  readonly sessionId: string | undefined;
+  readonly exchange: Exchange | undefined;
+  /** The cap on the whole call ended it. */
+  readonly overdue: boolean;
+}
+
+export type OnFailure = (failed: FailedSend) => Promise<unknown>;
+
+export interface Generation {
+  readonly number: number;
+  readonly client: Callable<ClientShape>;
+  readonly inFlight: number;
+  /** Its transport has closed. */
+  readonly closed: boolean;
+  /** The server answered that it does not know `ping`. */
+  pingUnsupported: boolean;
+  readonly processEnd: ProcessEnd | undefined;
+  send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown>;
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** Hands a call to the SDK; whatever it throws comes as a rejection. */
+function invoke(call: Call, client: Callable<ClientShape>, options: CallOptions): Promise<unknown> {
+  try {
+    return call.invoke(client, options);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+function borrowSignal(call: Call, leftMs: number, options: Mutable<CallOptions>): RequestSignal | undefined {
+  const capMs = capOf(call, leftMs);
+  if (options.signal === undefined && capMs === undefined) return undefined;
+  const borrowed = requestSignal(options.signal, capMs);
+  options.signal = borrowed.signal;
+  return borrowed;
+}
+
+/** A generation that the supervisor made: its wire is witnessed, and it is ended here. */
+export class OwnedGeneration implements Generation {
+  readonly number: number;
+  readonly client: Callable<ClientShape>;
+  closed = false;
+  pingUnsupported = false;
+  readonly #transport: TransportShape | undefined;
+  readonly #witness: Witness;
+  #onIdle: (() => void) | undefined;
+
+  constructor(number: number, client: ClientShape, transport: TransportShape | undefined, witness: Witness) {
+    this.number = number;
+    this.client = client as unknown as Callable<ClientShape>;
+    this.#transport = transport;
+    this.#witness = witness;
+  }
+
+  get inFlight(): number {
+    return this.#witness.inFlight;
+  }
+
+  get processEnd(): ProcessEnd | undefined {
+    return (this.#transport as { processEnd?: ProcessEnd } | undefined)?.processEnd;
+  }
+
+  send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
+    const exchange = this.#witness.begin(call.options?.onresumptiontoken);
+    const options: Mutable<CallOptions> = sendOptions(call, leftMs);
+    options.onresumptiontoken = exchange.onresumptiontoken;
+    const borrowed = borrowSignal(call, leftMs, options);
+    return invoke(call, this.client, options).then(
+      (result) => {
+        this.#settled(exchange, borrowed);
+        return result;
+      },
+      (error: unknown) => {
+        this.#settled(exchange, borrowed);
+        const overdue = borrowed?.overdue() === true;
+        return onFailure({ generation: this, error, sessionId: exchange.sessionId, exchange, overdue });
+      },
+    );
+  }
+
+  #settled(exchange: Exchange, borrowed: RequestSignal | undefined): void {
+    this.#witness.end(exchange);
+    borrowed?.release();
+    if (this.#onIdle !== undefined && this.inFlight === 0) this.#onIdle();
+  }
+
+  /** Its session is gone: answer streams that were cut will not be resumed. */
+  sessionIsGone(): void {
+    this.#witness.settleStalled();
+  }
+
+  /** Resolves when nothing is in flight, or when the limit has passed. */
+  async drain(limitMs: number): Promise<void> {
+    if (this.inFlight === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, limitMs);
+      this.#onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** Ends the session if the server still has it, then closes; each step within the limit. Never rejects. */
+  async end(terminate: boolean, limitMs: number): Promise<void> {
+    const transport = this.#transport;
+    if (terminate && transport?.sessionId !== undefined && transport.terminateSession !== undefined) {
+      await withinLimit(() => transport.terminateSession?.(), limitMs);
+    }
+    await withinLimit(() => (this.client as unknown as ClientShape).close(), limitMs);
+    // A client that lost its transport does not close it, and a child may have left descendants.
+    await withinLimit(() => transport?.close(), limitMs);
+  }
+}
+
+/** What a lent generation reports to its connection. */
+export interface LentHooks {
+  lost(generation: number, cause: Cause): void;
+  hinted(generation: number, error: Error): void;
+}
+
+/** A generation that belongs to the caller: it is used and watched, and given back as it was. */
+export class LentGeneration implements Generation {
+  readonly number: number;
+  readonly client: Callable<ClientShape>;
+  inFlight = 0;
+  closed = false;
+  pingUnsupported = false;
+  readonly processEnd = undefined;
+  #giveBack: () => void;
+
+  constructor(number: number, supplied: object, client: ClientShape, hooks: LentHooks) {
+    this.number = number;
+    this.client = client as unknown as Callable<ClientShape>;
+    this.#giveBack = this.#listen(supplied as Listenable, hooks);
+  }
+
+  send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
+    this.inFlight++;
+    const sessionId = transportOf(this.client as unknown as ClientShape)?.sessionId;
+    const options: Mutable<CallOptions> = sendOptions(call, leftMs);
+    const borrowed = borrowSignal(call, leftMs, options);
+    return invoke(call, this.client, options).then(
+      (result) => {
+        this.inFlight--;
+        borrowed?.release();
+        return result;
+      },
+      (error: unknown) => {
+        this.inFlight--;
+        borrowed?.release();
+        const overdue = borrowed?.overdue() === true;
+        return onFailure({ generation: this, error, sessionId, exchange: undefined, overdue });
+      },
+    );
+  }
+
+  /** The caller's handlers are as they were; ones that the caller has set since then stay. */
+  giveBack(): void {
+    this.#giveBack();
+  }
+
+  #listen(supplied: Listenable, hooks: LentHooks): () => void {
+    const { onclose, onerror } = supplied;
+    const hadOnclose = Object.hasOwn(supplied, 'onclose');
+    const hadOnerror = Object.hasOwn(supplied, 'onerror');
+    const ourOnclose = () => {
+      onclose?.call(supplied);
+      this.closed = true;
+      hooks.lost(this.number, 'connection-closed');
+    };
+    const ourOnerror = (error: Error) => {
+      onerror?.call(supplied, error);
+      hooks.hinted(this.number, error);
+    };
+    // A frozen object cannot be watched; its loss then shows with the next operation.
+    Reflect.set(supplied, 'onclose', ourOnclose);
+    Reflect.set(supplied, 'onerror', ourOnerror);
+    return () => {
+      if (supplied.onclose === ourOnclose) restore(supplied, 'onclose', onclose, hadOnclose);
+      if (supplied.onerror === ourOnerror) restore(supplied, 'onerror', onerror, hadOnerror);
+    };
+  }
+}
+
+interface Listenable {
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+}
+
+function restore(target: Listenable, key: keyof Listenable, value: unknown, had: boolean): void {
+  if (had) Object.assign(target, { [key]: value });
+  else delete target[key];
+}

@@ -1,0 +1,91 @@
+/**
+ * What a host holds: an owned and a caller-owned handle are different types, so that what the ownership forbids
+ * does not compile. At run time both are a `Connection`, which refuses it too.
+ */
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { ConnectionState } from '../machines/connection.machine.ts';
+import type { Ownership } from '../machines/vocabulary.ts';
+import type { ClientMethods } from './client-methods.ts';
+import { Connection } from './connection.ts';
+import { NotConnectedError } from './errors.ts';
+import type { ConnectionEvents } from './events.ts';
+import { isConnected, type LentLine } from './lent-line.ts';
+import type { ConnectionStatus } from './status.ts';
+import type { SessionShape } from './transports/client-shape.ts';
+
+/** What every handle has. */
+export interface ConnectionHandle extends ClientMethods, AsyncDisposable {
+  readonly name: string;
+  readonly ownership: Ownership;
+  readonly state: ConnectionState;
+  readonly status: ConnectionStatus;
+  /** Which client is, or was last, current: 1, 2, 3 …; 0 before the first. */
+  readonly generation: number;
+  /** Returns a function that removes the listener. A listener that throws harms nobody. */
+  on<T extends keyof ConnectionEvents>(type: T, listener: (event: ConnectionEvents[T]) => void): () => void;
+  /**
+   * Owned: lets operations in flight settle (`drainTimeoutMs`), ends the session, closes. Caller-owned: gives back
+   * what was lent, untouched. Resolves when that is done; may be called again.
+   */
+  close(): Promise<void>;
+}
+
+/** A connection that the supervisor makes and recreates. */
+export interface OwnedConnection extends ConnectionHandle {
+  readonly ownership: 'supervisor';
+  /**
+   * Makes a new generation now, whatever the budget. Resolves when it is ready.
+   * @throws {ConnectionUnavailableError} when it could not be made.
+   * @throws {ConnectionClosedError} after `close()`.
+   */
+  reconnect(): Promise<void>;
+}
+
+/** A connection that belongs to its caller: used, watched, never opened, closed or replaced. */
+export interface CallerOwnedConnection<Supplied> extends ConnectionHandle {
+  readonly ownership: 'caller-client' | 'caller-session';
+  /**
+   * The caller's own act after a loss: another connected client, or the same one that its caller has connected
+   * again. What was supplied before stays untouched.
+   * @throws {NotConnectedError} when it is not connected; then nothing has changed.
+   * @throws {ConnectionClosedError} after `close()`.
+   */
+  replace(supplied: Supplied): Promise<void>;
+}
+
+/** Any MCP client that is connected: SDK v1 or v2, by shape. */
+export type SuppliedClient =
+  | Client
+  | { request: (...args: never[]) => unknown; callTool: (...args: never[]) => unknown };
+
+/** Any low-level session: what has the SDK's `request()`. */
+export type SuppliedSession = { request: (...args: never[]) => unknown };
+
+/** The caller-owned handle at run time. */
+export class LentConnection extends Connection {
+  async replace(supplied: unknown): Promise<void> {
+    refuseUnlessConnected(this.name, this.ownership, supplied);
+    this.takeReplacement((line) => (line as LentLine).supply(supplied));
+  }
+}
+
+export function refuseUnlessConnected(
+  connection: string,
+  ownership: Ownership,
+  supplied: unknown,
+): asserts supplied is SessionShape {
+  const session = supplied as SessionShape | null | undefined;
+  if (typeof session?.request !== 'function' || !isConnected(session)) {
+    throw new NotConnectedError({ connection, ownership });
+  }
+}
+
+/** For hosts without types: says why, instead of "is not a function". */
+export class OwnedHandle extends Connection {
+  async replace(): Promise<never> {
+    throw new TypeError(
+      `Connection "${this.name}" was made by the supervisor, and has nothing to replace. ` +
+        'Use reconnect() for a new generation.',
+    );
+  }
+}

@@ -1,0 +1,31 @@
+import type { Cause } from '../machines/vocabulary.ts';
+import type { OperationFailure } from './errors.ts';
+import type { Generation } from './generation.ts';
+
+/**
+ * What a connection's machine acts on. An owned line opens and ends generations; a lent one checks and gives
+ * back what the caller supplied. The machine decides which of these is asked; a line only does it.
+ */
+export interface Line {
+  /** Makes a generation and finishes its handshake. Rejects with an `OpenFailure`, with nothing left open. */
+  open(generation: number, signal: AbortSignal): Promise<Generation>;
+  /** The generation that was supplied, or nothing if it is not connected. */
+  check(generation: number): Generation | undefined;
+  /** Lets go of a generation that is not used for new calls any more. Returns at once. */
+  retire(generation: Generation, cause: Cause): void;
+  /** Resolves when nothing that was opened is left, or when it has been waited for long enough. */
+  finish(): Promise<void>;
+  /** The last dial, if it failed. */
+  readonly lastDial: FailedDial | undefined;
+}
+
+export interface FailedDial {
+  readonly error: unknown;
+  readonly evidence: OperationFailure;
+}
+
+/** What a line reports about its generations. */
+export interface LineHooks {
+  lost(generation: number, cause: Cause): void;
+  suspected(generation: number, cause: Cause): void;
+}

@@ -1,0 +1,285 @@
+/** Everything that a host can set, its defaults, and its validation. Nothing is opened before all of it is valid. */
+import { z } from 'zod';
+import type { Evidence, OperationKind } from '../machines/vocabulary.ts';
+import { InvalidOptionsError } from './errors.ts';
+import type { ReplayOptions } from './operations.ts';
+import type { ClientShape } from './transports/client-shape.ts';
+import type { OwnedTransport, TransportContext } from './transports/recipe.ts';
+
+/** How an owned connection is recovered. Durations in milliseconds. */
+export interface RecoveryOptions {
+  /** `on-demand` (default): when an operation wants it. `eager`: on every loss. */
+  readonly recreate?: 'on-demand' | 'eager' | undefined;
+  /** Dials until the connection has been stable for `stableMs`. Default 6. */
+  readonly maxAttempts?: number | undefined;
+  /** The longest that one recovery may go on dialling. Default 120 000. */
+  readonly windowMs?: number | undefined;
+  /** How long a connection must stay ready before its attempts are given back. Default 30 000. */
+  readonly stableMs?: number | undefined;
+  /** How long no demand is served after the budget is spent. Default 30 000. */
+  readonly coolDownMs?: number | undefined;
+  /** Upper bound of the delay before the second dial; doubled for each further one, with full jitter. Default 200. */
+  readonly initialBackoffMs?: number | undefined;
+  /** Upper bound of any delay, unless the server asked for more with `Retry-After`. Default 10 000. */
+  readonly maxBackoffMs?: number | undefined;
+  /** Operations that arrive while the connection is not ready wait for it. Default true. */
+  readonly waitForReady?: boolean | undefined;
+  /** How many of them may wait at a time. Default 1 000. */
+  readonly maxWaiting?: number | undefined;
+}
+
+/** Durations in milliseconds. */
+export interface TimeoutOptions {
+  /** One whole dial: transport, handshake, `setup`. Default 30 000. */
+  readonly connectTimeoutMs?: number | undefined;
+  /** One operation that brings no `timeout` of its own: waiting, every send and the replay. Default 60 000. */
+  readonly requestTimeoutMs?: number | undefined;
+  /** How long operations in flight may go on when their connection is closed or replaced. Default 5 000. */
+  readonly drainTimeoutMs?: number | undefined;
+  /** How long the DELETE of a session, and then the close of a client, is waited for. Default 5 000. */
+  readonly closeTimeoutMs?: number | undefined;
+}
+
+export interface LivenessOptions {
+  /** How long a probe's answer is waited for, in milliseconds. Default 5 000. */
+  readonly probeTimeoutMs?: number | undefined;
+  /** Send a heartbeat this often while ready and idle, in milliseconds. Default: none are sent. */
+  readonly heartbeatMs?: number | undefined;
+  /** Unanswered heartbeats in a row that are a loss. Default 3. */
+  readonly missedHeartbeats?: number | undefined;
+}
+
+/** What a host's own rule is told about a failure. */
+export interface FailureFacts {
+  readonly method: string;
+  readonly kind: OperationKind;
+  /** The request carried a session id. */
+  readonly carriedSession: boolean;
+}
+
+export interface EvidenceOptions {
+  /**
+   * Take HTTP 404 to a request that carried a session id as proof that the request did not run. Default true;
+   * switch it off behind a proxy that retries requests on another backend.
+   */
+  readonly trust404?: boolean | undefined;
+  /** A rule of the host's own, asked first. Return nothing for a failure that it does not know. */
+  readonly classify?: ((error: unknown, facts: FailureFacts) => Evidence | undefined) | undefined;
+}
+
+interface OwnCommon {
+  readonly recovery?: RecoveryOptions | undefined;
+  readonly replay?: ReplayOptions | undefined;
+  readonly liveness?: LivenessOptions | undefined;
+  readonly timeouts?: TimeoutOptions | undefined;
+  readonly evidence?: EvidenceOptions | undefined;
+  /** Open nothing until the first operation. Default false. */
+  readonly lazy?: boolean | undefined;
+}
+
+/** What `connect` is given. */
+export interface ConnectContext extends TransportContext {
+  /** Aborted when the result is no longer wanted; what is returned after that is closed. */
+  readonly signal: AbortSignal;
+  /** The generation that is being made: 1, 2, 3 … */
+  readonly generation: number;
+}
+
+export type Connect = (context: ConnectContext) => Promise<ClientShape> | ClientShape;
+
+export type OwnOptions =
+  | (OwnCommon & { readonly transport: OwnedTransport; readonly connect?: undefined })
+  | (OwnCommon & { readonly connect: Connect; readonly transport?: undefined });
+
+export interface AdoptOptions {
+  readonly recovery?: Pick<RecoveryOptions, 'waitForReady' | 'maxWaiting'> | undefined;
+  readonly liveness?: LivenessOptions | undefined;
+  readonly timeouts?: Pick<TimeoutOptions, 'requestTimeoutMs'> | undefined;
+  readonly evidence?: EvidenceOptions | undefined;
+}
+
+/** What a connection runs with: every default filled in. */
+export interface Settings {
+  readonly recovery: Readonly<Required<{ [K in keyof RecoveryOptions]: NonNullable<RecoveryOptions[K]> }>>;
+  readonly timeouts: Readonly<Required<{ [K in keyof TimeoutOptions]: NonNullable<TimeoutOptions[K]> }>>;
+  readonly liveness: {
+    readonly probeTimeoutMs: number;
+    readonly heartbeatMs: number | undefined;
+    readonly missedHeartbeats: number;
+  };
+  readonly evidence: { readonly trust404: boolean; readonly classify: EvidenceOptions['classify'] };
+  readonly replay: ReplayOptions;
+  readonly lazy: boolean;
+}
+
+/** Longer timers than this fire at once in Node and in browsers. */
+export const MAX_DURATION_MS = 2 ** 31 - 1;
+
+const duration = z
+  .number({ error: 'expected a duration in milliseconds' })
+  .min(0, { error: 'expected a duration of 0 ms or more' })
+  .max(MAX_DURATION_MS, { error: `expected a duration of at most ${MAX_DURATION_MS} ms` });
+const positiveDuration = duration.gt(0, { error: 'expected a duration of more than 0 ms' });
+const count = z
+  .int({ error: 'expected a whole number' })
+  .min(1, { error: 'expected a whole number of 1 or more' });
+const flag = z.boolean({ error: 'expected true or false' });
+const callable = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', {
+  error: 'expected a function',
+});
+const object = z.custom<object>((value) => typeof value === 'object' && value !== null, {
+  error: 'expected an object',
+});
+const text = z
+  .string({ error: 'expected a string' })
+  .min(1, { error: 'expected a string that is not empty' });
+const texts = z.record(z.string(), z.string({ error: 'expected a string' }), {
+  error: 'expected an object of strings',
+});
+
+const httpUrl = z.custom<string | URL>(
+  (value) => {
+    if (!(value instanceof URL) && typeof value !== 'string') return false;
+    return URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol);
+  },
+  { error: 'expected an absolute http: or https: URL' },
+);
+
+function httpTransport<Kind extends 'http' | 'sse'>(kind: Kind) {
+  return z.strictObject({
+    kind: z.literal(kind),
+    url: httpUrl,
+    headers: texts.optional(),
+    authProvider: object.optional(),
+    fetch: callable.optional(),
+  });
+}
+
+const transport = z.discriminatedUnion(
+  'kind',
+  [
+    httpTransport('http'),
+    httpTransport('sse'),
+    z.strictObject({
+      kind: z.literal('stdio'),
+      command: text,
+      args: z
+        .array(z.string({ error: 'expected a string' }), { error: 'expected a list of strings' })
+        .optional(),
+      env: texts.optional(),
+      cwd: text.optional(),
+    }),
+  ],
+  { error: "expected { kind: 'http' | 'sse' | 'stdio', … }" },
+);
+
+const replayPolicy = z.enum(['safe', 'if-unsent', 'never'], {
+  error: "expected 'safe', 'if-unsent' or 'never'",
+});
+
+const waiting = { waitForReady: flag.default(true), maxWaiting: count.default(1_000) };
+
+const recovery = z.strictObject({
+  recreate: z.enum(['on-demand', 'eager'], { error: "expected 'on-demand' or 'eager'" }).default('on-demand'),
+  maxAttempts: count.default(6),
+  windowMs: positiveDuration.default(120_000),
+  stableMs: positiveDuration.default(30_000),
+  coolDownMs: duration.default(30_000),
+  initialBackoffMs: duration.default(200),
+  maxBackoffMs: duration.default(10_000),
+  ...waiting,
+});
+
+const requestTimeoutMs = positiveDuration.default(60_000);
+
+const timeouts = z.strictObject({
+  connectTimeoutMs: positiveDuration.default(30_000),
+  requestTimeoutMs,
+  drainTimeoutMs: duration.default(5_000),
+  closeTimeoutMs: positiveDuration.default(5_000),
+});
+
+const liveness = z.strictObject({
+  probeTimeoutMs: positiveDuration.default(5_000),
+  heartbeatMs: positiveDuration.optional(),
+  missedHeartbeats: count.default(3),
+});
+
+const evidence = z.strictObject({ trust404: flag.default(true), classify: callable.optional() });
+
+const own = z
+  .strictObject({
+    transport: transport.optional(),
+    connect: callable.optional(),
+    recovery: recovery.prefault({}),
+    replay: z
+      .strictObject({
+        tools: z.record(z.string(), replayPolicy).optional(),
+        trustAnnotations: flag.optional(),
+      })
+      .default({}),
+    liveness: liveness.prefault({}),
+    timeouts: timeouts.prefault({}),
+    evidence: evidence.prefault({}),
+    lazy: flag.default(false),
+  })
+  .refine((options) => (options.transport === undefined) !== (options.connect === undefined), {
+    error: 'expected either transport or connect, and not both',
+  });
+
+const adopt = z.strictObject({
+  recovery: z.strictObject(waiting).prefault({}),
+  liveness: liveness.prefault({}),
+  timeouts: z.strictObject({ requestTimeoutMs }).prefault({}),
+  evidence: evidence.prefault({}),
+});
+
+const supervisor = z.strictObject({
+  clientInfo: z.looseObject({ name: text, version: text }, { error: 'expected { name, version }' }),
+  capabilities: object.optional(),
+  setup: callable.optional(),
+  logger: z.looseObject({ debug: callable, info: callable, warn: callable, error: callable }).optional(),
+  clock: z.looseObject({ setTimeout: callable, clearTimeout: callable }).optional(),
+});
+
+/** Says where, and what was expected; never what was found, which may be a secret. */
+function check<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  connection: string,
+): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  if (issue?.code === 'unrecognized_keys') {
+    const path = [...issue.path, issue.keys[0]].join('.');
+    throw new InvalidOptionsError(connection, path, 'there is no such option');
+  }
+  const path = issue?.path.join('.') || 'options';
+  throw new InvalidOptionsError(connection, path, issue?.message ?? 'invalid');
+}
+
+export function checkName(name: unknown): asserts name is string {
+  if (typeof name !== 'string' || name.trim() === '') {
+    throw new InvalidOptionsError('', 'name', 'expected a string that is not empty');
+  }
+}
+
+export function checkSupervisorOptions(options: unknown): void {
+  check(supervisor, options, '');
+}
+
+export function ownSettings(name: string, options: OwnOptions): Settings {
+  return check(own, options, name) as Settings;
+}
+
+export function adoptSettings(name: string, options: AdoptOptions): Settings {
+  const checked = check(adopt, options, name);
+  return {
+    ...checked,
+    recovery: { ...recovery.parse({}), ...checked.recovery },
+    timeouts: { ...timeouts.parse({}), ...checked.timeouts },
+    replay: {},
+    lazy: false,
+  } as Settings;
+}

@@ -1,0 +1,185 @@
+/** A supervisor is a map of connections by name, and closes them all. */
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/sdk/types.js';
+import type { Ownership } from '../machines/vocabulary.ts';
+import type { Clock } from './clock.ts';
+import type { Connection } from './connection.ts';
+import { ConnectionClosedError, InvalidOptionsError } from './errors.ts';
+import {
+  type CallerOwnedConnection,
+  type ConnectionHandle,
+  LentConnection,
+  type OwnedConnection,
+  OwnedHandle,
+  refuseUnlessConnected,
+  type SuppliedClient,
+  type SuppliedSession,
+} from './handles.ts';
+import { LentLine } from './lent-line.ts';
+import { guardedLogger, type Logger } from './logger.ts';
+import {
+  type AdoptOptions,
+  adoptSettings,
+  checkName,
+  checkSupervisorOptions,
+  type OwnOptions,
+  ownSettings,
+} from './options.ts';
+import { OwnedLine } from './owned-line.ts';
+import type { ClientShape, SessionShape } from './transports/client-shape.ts';
+import { sessionAsClient } from './transports/session-client.ts';
+
+export interface SupervisorOptions {
+  /** Who this host is, towards every server. */
+  readonly clientInfo: Implementation;
+  readonly capabilities?: ClientCapabilities | undefined;
+  /**
+   * Runs on the new client of every generation before its handshake: the place for request and notification
+   * handlers. Not for clients that `connect` returns: those come as that function made them.
+   */
+  readonly setup?: ((client: Client) => void | Promise<void>) | undefined;
+  readonly logger?: Logger | undefined;
+  /** Runs the machines' timers; for tests. */
+  readonly clock?: Clock | undefined;
+}
+
+export interface Supervisor extends AsyncDisposable {
+  /** All connections that are not closed, in the order in which they were added. */
+  readonly connections: ReadonlyMap<string, ConnectionHandle>;
+
+  /**
+   * A connection that the supervisor makes, recreates and closes. Starts connecting at once unless `lazy`.
+   * @throws {InvalidOptionsError} for a wrong or unknown option, or a name that is taken. Nothing is opened then.
+   * @throws {ConnectionClosedError} after `close()`.
+   */
+  own(name: string, options: OwnOptions): OwnedConnection;
+
+  /**
+   * A connected high-level client of the caller's (SDK v1 or v2). It is used and watched; it is never connected,
+   * closed or replaced here.
+   * @throws {NotConnectedError} when it is not connected.
+   * @throws {InvalidOptionsError} see `own`.
+   */
+  adopt<Supplied extends SuppliedClient>(
+    name: string,
+    client: Supplied,
+    options?: AdoptOptions,
+  ): CallerOwnedConnection<SuppliedClient>;
+
+  /** Like `adopt`, for a low-level session: anything with the SDK's `request()`. */
+  adoptSession<Supplied extends SuppliedSession>(
+    name: string,
+    session: Supplied,
+    options?: AdoptOptions,
+  ): CallerOwnedConnection<SuppliedSession>;
+
+  /** Closes what it owns, gives back what it was lent. Resolves when all is done; may be called again. */
+  close(): Promise<void>;
+}
+
+/**
+ * @throws {InvalidOptionsError} for a wrong or unknown option.
+ * @example
+ * const supervisor = createSupervisor({ clientInfo: { name: 'my-host', version: '1.0.0' } });
+ * const files = supervisor.own('files', { transport: { kind: 'http', url: 'http://127.0.0.1:3000/mcp' } });
+ * await files.callTool({ name: 'read', arguments: { path: 'a.txt' } });
+ * await supervisor.close();
+ */
+export function createSupervisor(options: SupervisorOptions): Supervisor {
+  return new SupervisorMap(options);
+}
+
+class SupervisorMap implements Supervisor {
+  readonly #connections = new Map<string, Connection & ConnectionHandle>();
+  readonly #options: SupervisorOptions;
+  readonly #logger: Logger;
+  #closed = false;
+
+  constructor(options: SupervisorOptions) {
+    checkSupervisorOptions(options);
+    this.#options = options;
+    this.#logger = guardedLogger(options.logger);
+  }
+
+  get connections(): ReadonlyMap<string, ConnectionHandle> {
+    return this.#connections;
+  }
+
+  own(name: string, options: OwnOptions): OwnedConnection {
+    this.#checkName(name);
+    const settings = ownSettings(name, options);
+    const { clientInfo, capabilities, setup, clock } = this.#options;
+    const identity = { clientInfo, capabilities, setup };
+    const handle = new OwnedHandle({
+      name,
+      ownership: 'supervisor',
+      settings,
+      logger: this.#logger,
+      clock,
+      line: (hooks) => new OwnedLine(options, identity, settings.timeouts, hooks),
+    });
+    return this.#add(handle) as unknown as OwnedConnection;
+  }
+
+  adopt(
+    name: string,
+    client: SuppliedClient,
+    options: AdoptOptions = {},
+  ): CallerOwnedConnection<SuppliedClient> {
+    return this.#lend(name, 'caller-client', client, options, (supplied) => supplied as ClientShape);
+  }
+
+  adoptSession(
+    name: string,
+    session: SuppliedSession,
+    options: AdoptOptions = {},
+  ): CallerOwnedConnection<SuppliedSession> {
+    return this.#lend(name, 'caller-session', session, options, sessionAsClient);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#connections.values()].map((connection) => connection.close()));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #lend<Supplied>(
+    name: string,
+    ownership: Ownership,
+    supplied: Supplied,
+    options: AdoptOptions,
+    asClient: (supplied: SessionShape) => ClientShape,
+  ): CallerOwnedConnection<Supplied> {
+    this.#checkName(name);
+    const settings = adoptSettings(name, options);
+    refuseUnlessConnected(name, ownership, supplied);
+    const handle = new LentConnection({
+      name,
+      ownership,
+      settings,
+      logger: this.#logger,
+      clock: this.#options.clock,
+      line: (hooks) => new LentLine(supplied, asClient, hooks),
+    });
+    return this.#add(handle) as unknown as CallerOwnedConnection<Supplied>;
+  }
+
+  #checkName(name: unknown): void {
+    checkName(name);
+    if (this.#closed) throw new ConnectionClosedError({ connection: name, sent: false });
+    if (this.#connections.has(name)) {
+      throw new InvalidOptionsError(name, 'name', 'a connection of this name exists; close it first');
+    }
+  }
+
+  #add(handle: Connection): Connection {
+    this.#connections.set(handle.name, handle as Connection & ConnectionHandle);
+    handle.on('transition', ({ to }) => {
+      if (to === 'closed') this.#connections.delete(handle.name);
+    });
+    return handle;
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * The SDK's objects by shape. A v2 client or a second copy of the SDK works wherever a client is supplied,
+ * so nothing here is checked with `instanceof`.
+ */
+
+export interface JsonRpcMessage {
+  readonly jsonrpc: '2.0';
+  readonly id?: string | number | undefined;
+  readonly method?: string | undefined;
+}
+
+export interface SendOptions {
+  readonly onresumptiontoken?: ((token: string) => void) | undefined;
+}
+
+export interface TransportShape {
+  send(message: JsonRpcMessage, options?: SendOptions): Promise<void>;
+  close(): Promise<void>;
+  onmessage?: ((message: never, extra?: never) => void) | undefined;
+  readonly sessionId?: string | undefined;
+  /** Streamable HTTP only: sends the DELETE that ends the session. */
+  terminateSession?(): Promise<void>;
+}
+
+/** What every call passes on to the SDK. */
+export interface CallOptions {
+  readonly timeout?: number | undefined;
+  readonly maxTotalTimeout?: number | undefined;
+  readonly resetTimeoutOnProgress?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onprogress?: ((progress: never) => void) | undefined;
+  readonly onresumptiontoken?: ((token: string) => void) | undefined;
+}
+
+type Method = (...args: never[]) => Promise<unknown>;
+
+/** A low-level session: anything with the SDK's `request()`. */
+export interface SessionShape {
+  request: Method;
+  readonly transport?: unknown;
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+}
+
+/** A high-level client, v1 or v2. */
+export interface ClientShape extends SessionShape {
+  close(): Promise<void>;
+  ping: Method;
+  callTool: Method;
+  listTools: Method;
+  listPrompts: Method;
+  listResources: Method;
+  listResourceTemplates: Method;
+  getPrompt: Method;
+  readResource: Method;
+  complete: Method;
+  setLoggingLevel: Method;
+  subscribeResource: Method;
+  unsubscribeResource: Method;
+  getServerCapabilities(): unknown;
+  getServerVersion(): unknown;
+  getInstructions(): string | undefined;
+}
+
+/** Its methods, callable with what the handle was given. */
+export type Callable<T> = {
+  [K in keyof T]: T[K] extends Method ? (...args: unknown[]) => Promise<unknown> : T[K];
+};
+
+export function transportOf(client: SessionShape): TransportShape | undefined {
+  return client.transport as TransportShape | undefined;
+}
+
+/** v2 dropped the result schema from `callTool`; `discover` is what only v2 has. */
+export function isVersion2(client: object): boolean {
+  return typeof (client as { discover?: unknown }).discover === 'function';
+}

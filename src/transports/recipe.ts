@@ -1,0 +1,70 @@
+/** Recipes for owned connections: a transport description or a `connect` function, made into a connected client. */
+import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/sdk/types.js';
+import type { StdioDescription } from './stdio.ts';
+import type { Witness } from './witness.ts';
+
+export interface HttpDescription {
+  /** The MCP endpoint, absolute. */
+  readonly url: string | URL;
+  /** Sent with every request; never logged. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly authProvider?: OAuthClientProvider | undefined;
+  /** Used in place of the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+export type OwnedTransport =
+  /** Streamable HTTP. */
+  | ({ readonly kind: 'http' } & HttpDescription)
+  /** The HTTP+SSE transport of revision 2024-11-05. */
+  | ({ readonly kind: 'sse' } & HttpDescription)
+  /** A child process. Needs Node. */
+  | ({ readonly kind: 'stdio' } & StdioDescription);
+
+export interface TransportContext {
+  /**
+   * A `fetch` that the supervisor watches. Give it to an HTTP transport of your own, and a call whose answer can
+   * no longer come is settled at once instead of at its timeout.
+   */
+  readonly fetch: typeof fetch;
+}
+
+/** Who the supervisor is, towards every server. */
+export interface Identity {
+  readonly clientInfo: Implementation;
+  readonly capabilities: ClientCapabilities | undefined;
+  /** Runs on every new client before its handshake: the place for request and notification handlers. */
+  readonly setup: ((client: Client) => void | Promise<void>) | undefined;
+}
+
+/** SDK modules are loaded on the first dial, so that importing this package does not load them. */
+export async function makeTransport(description: OwnedTransport, witness: Witness): Promise<Transport> {
+  if (description.kind === 'stdio') {
+    const { StdioTransport } = await import('./stdio.ts');
+    return new StdioTransport(description);
+  }
+  const { url, headers, authProvider, fetch: base = globalThis.fetch } = description;
+  const options = {
+    fetch: witness.watchFetch(base, description.kind),
+    ...(headers === undefined ? {} : { requestInit: { headers } }),
+    ...(authProvider === undefined ? {} : { authProvider }),
+  };
+  if (description.kind === 'sse') {
+    const { SSEClientTransport } = await import('@modelcontextprotocol/sdk/client/sse.js');
+    return new SSEClientTransport(new URL(url), options);
+  }
+  const { StreamableHTTPClientTransport } = await import(
+    '@modelcontextprotocol/sdk/client/streamableHttp.js'
+  );
+  return new StreamableHTTPClientTransport(new URL(url), options) as Transport;
+}
+
+export async function makeClient({ clientInfo, capabilities, setup }: Identity): Promise<Client> {
+  const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
+  const client = new Client(clientInfo, capabilities === undefined ? {} : { capabilities });
+  await setup?.(client);
+  return client;
+}

@@ -1,0 +1,59 @@
+/**
+ * A low-level session with a client's method names. Only `request()` is called on it. The result schemas are the
+ * SDK's own, loaded on the first call; v2 sessions take them too.
+ */
+import type { Callable, CallOptions, ClientShape, SessionShape } from './client-shape.ts';
+
+type Schemas = typeof import('@modelcontextprotocol/sdk/types.js');
+
+type SchemaName = Extract<keyof Schemas, `${string}ResultSchema`>;
+
+let schemas: Promise<Schemas> | undefined;
+
+export function sessionAsClient(session: SessionShape): ClientShape {
+  const { request } = session as unknown as Callable<SessionShape>;
+
+  async function ask(method: string, params: unknown, schema: SchemaName, options: unknown) {
+    schemas ??= import('@modelcontextprotocol/sdk/types.js');
+    const message = params === undefined ? { method } : { method, params };
+    return request.call(session, message, (await schemas)[schema], options);
+  }
+
+  const client = {
+    get transport() {
+      return session.transport;
+    },
+    request: (...args: unknown[]) => request.apply(session, args),
+    ping: (options?: CallOptions) => ask('ping', undefined, 'EmptyResultSchema', options),
+    callTool: (params: unknown, schema: unknown, options?: CallOptions) =>
+      schema === undefined
+        ? ask('tools/call', params, 'CallToolResultSchema', options)
+        : request.call(session, { method: 'tools/call', params }, schema, options),
+    listTools: (params?: unknown, options?: CallOptions) =>
+      ask('tools/list', params, 'ListToolsResultSchema', options),
+    listPrompts: (params?: unknown, options?: CallOptions) =>
+      ask('prompts/list', params, 'ListPromptsResultSchema', options),
+    listResources: (params?: unknown, options?: CallOptions) =>
+      ask('resources/list', params, 'ListResourcesResultSchema', options),
+    listResourceTemplates: (params?: unknown, options?: CallOptions) =>
+      ask('resources/templates/list', params, 'ListResourceTemplatesResultSchema', options),
+    getPrompt: (params: unknown, options?: CallOptions) =>
+      ask('prompts/get', params, 'GetPromptResultSchema', options),
+    readResource: (params: unknown, options?: CallOptions) =>
+      ask('resources/read', params, 'ReadResourceResultSchema', options),
+    complete: (params: unknown, options?: CallOptions) =>
+      ask('completion/complete', params, 'CompleteResultSchema', options),
+    setLoggingLevel: (level: string, options?: CallOptions) =>
+      ask('logging/setLevel', { level }, 'EmptyResultSchema', options),
+    subscribeResource: (params: unknown, options?: CallOptions) =>
+      ask('resources/subscribe', params, 'EmptyResultSchema', options),
+    unsubscribeResource: (params: unknown, options?: CallOptions) =>
+      ask('resources/unsubscribe', params, 'EmptyResultSchema', options),
+    // A session has no high-level state, and it is never closed here.
+    getServerCapabilities: () => undefined,
+    getServerVersion: () => undefined,
+    getInstructions: () => undefined,
+    close: () => Promise.resolve(),
+  };
+  return client as unknown as ClientShape;
+}

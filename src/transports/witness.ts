@@ -1,0 +1,288 @@
+/**
+ * The witness sees the wire of a transport that we own: which call sent which request, what each request
+ * carried, and whether its answer can still come. The SDK leaves a call whose answer stream has ended pending
+ * until its timeout (60 s by default); the witness answers in the server's stead, with an error.
+ *
+ * A request is tied to its call by the `onresumptiontoken` function that the call passes: both SDK versions hand
+ * that very function to `transport.send`, for every request of a call. This costs one map look-up, where
+ * AsyncLocalStorage would slow every promise of the host's process.
+ */
+import type { Evidence } from '../../machines/vocabulary.ts';
+import { whenBodyEnds } from './body-end.ts';
+import type { JsonRpcMessage, SendOptions, TransportShape } from './client-shape.ts';
+
+/** A last chunk may still be on its way through the SDK's parser when the stream under it has ended. */
+const PARSER_GRACE_MS = 25;
+
+/** How often the SDK tries to resume an answer stream (`reconnectionOptions.maxRetries`, both versions). */
+const RESUME_TRIES = 2;
+
+/** Statuses that say that the request of an earlier leg was turned away. */
+const TURNED_AWAY: readonly number[] = [401, 403, 404];
+
+const ANSWER_LOST: Evidence = { connection: 'suspect', execution: 'unknown', cause: 'answer-lost' };
+
+export interface WitnessListener {
+  /** Something on the wire is worth a probe. */
+  suspected(): void;
+  /** The stream that carries every answer of a legacy SSE session has ended. */
+  streamEnded(): void;
+}
+
+/** One call in flight, as seen on the wire. */
+export class Exchange {
+  requestId: string | number | undefined;
+  sessionId: string | undefined;
+  /** An earlier request of this call reached the server and was not turned away. */
+  earlierLegMayHaveRun = false;
+  verdict: Evidence | undefined;
+  /** The answer stream ended, and the SDK is trying to resume it. */
+  stalled = false;
+  lastEventId: string | undefined;
+  failedResumes = 0;
+  #lastLegMayHaveRun = false;
+  #posted = false;
+
+  /** Passed with every request of the call; see the head of this file. */
+  readonly onresumptiontoken: (token: string) => void;
+
+  constructor(forward: ((token: string) => void) | undefined) {
+    this.onresumptiontoken = (token) => {
+      this.lastEventId = token;
+      forward?.(token);
+    };
+  }
+
+  /** The client handed a request of this call to the transport. */
+  beginLeg(requestId: string | number, sessionId: string | undefined): void {
+    this.requestId = requestId;
+    this.sessionId = sessionId;
+    this.stalled = false;
+    this.#posted = false;
+    this.#noteLeg();
+  }
+
+  /** The transport POSTed it; more than once if it had to authorise first. */
+  notePost(sessionId: string | null): void {
+    this.sessionId = sessionId ?? undefined;
+    if (this.#posted) this.#noteLeg();
+    this.#posted = true;
+  }
+
+  #noteLeg(): void {
+    this.earlierLegMayHaveRun ||= this.#lastLegMayHaveRun;
+    this.#lastLegMayHaveRun = true;
+  }
+
+  noteTurnedAway(): void {
+    this.#lastLegMayHaveRun = false;
+  }
+}
+
+export class Witness {
+  readonly #exchanges = new Map<(token: string) => void, Exchange>();
+  readonly #byRequestId = new Map<string | number, Exchange>();
+  readonly #listener: WitnessListener;
+  #transport: TransportShape | undefined;
+  /** What the server last asked with `Retry-After`, in milliseconds. */
+  retryAfterMs = 0;
+
+  constructor(listener: WitnessListener) {
+    this.#listener = listener;
+  }
+
+  get inFlight(): number {
+    return this.#exchanges.size;
+  }
+
+  begin(forward: ((token: string) => void) | undefined): Exchange {
+    const exchange = new Exchange(forward);
+    this.#exchanges.set(exchange.onresumptiontoken, exchange);
+    return exchange;
+  }
+
+  end(exchange: Exchange): void {
+    this.#exchanges.delete(exchange.onresumptiontoken);
+    if (exchange.requestId !== undefined) this.#byRequestId.delete(exchange.requestId);
+  }
+
+  /** Sees every request that the client hands to its transport from now on. */
+  watch(transport: TransportShape): void {
+    this.#transport = transport;
+    const send = transport.send.bind(transport);
+    const endsStreams = transport.terminateSession !== undefined;
+    transport.send = (message: JsonRpcMessage, options?: SendOptions) => {
+      const token = options?.onresumptiontoken;
+      const exchange = token && this.#exchanges.get(token);
+      if (!exchange || message.method === undefined || message.id === undefined)
+        return send(message, options);
+      if (exchange.requestId !== undefined) this.#byRequestId.delete(exchange.requestId);
+      exchange.beginLeg(message.id, transport.sessionId);
+      if (!endsStreams) return send(message, options);
+      this.#byRequestId.set(message.id, exchange);
+      // SDK v2 tells when a request's stream ended for good; v1 ignores the option.
+      const onRequestStreamEnd = () => this.#settleUnlessAnswered(exchange);
+      return send(message, { ...options, onRequestStreamEnd } as SendOptions);
+    };
+  }
+
+  /** A `fetch` that sees what goes over the wire of a Streamable HTTP or legacy SSE transport. */
+  watchFetch(base: typeof fetch, kind: 'http' | 'sse'): typeof fetch {
+    return async (url, init) => {
+      if (init?.method === 'POST') return this.#post(base, url, init);
+      const isStream = (init?.method ?? 'GET') === 'GET';
+      if (!isStream) return base(url, init);
+      return kind === 'sse' ? this.#answerStream(base, url, init) : this.#listen(base, url, init);
+    };
+  }
+
+  /** The session is gone: nobody will resume the answer streams that have ended. */
+  settleStalled(): void {
+    for (const exchange of this.#exchanges.values()) {
+      if (exchange.stalled) this.#settle(exchange);
+    }
+  }
+
+  /** No answer can come on this transport any more. */
+  settleAll(): void {
+    setTimeout(() => {
+      for (const exchange of this.#exchanges.values()) this.#settle(exchange);
+    }, PARSER_GRACE_MS);
+  }
+
+  async #post(base: typeof fetch, url: Parameters<typeof fetch>[0], init: RequestInit): Promise<Response> {
+    const exchange = this.#exchangeOf(init);
+    const response = await base(url, init);
+    if (response.status === 429 || response.status === 503) this.retryAfterMs = retryAfterMsOf(response);
+    if (exchange === undefined) return response;
+    if (TURNED_AWAY.includes(response.status)) exchange.noteTurnedAway();
+    if (response.status === 202 && this.#answersComeWithPosts) this.#settleUnlessAnswered(exchange);
+    if (response.body !== null && isEventStream(response)) {
+      whenBodyEnds(response.body, () => this.#answerStreamEnded(exchange));
+    }
+    return response;
+  }
+
+  #exchangeOf(init: RequestInit): Exchange | undefined {
+    const id = requestIdOf(init.body);
+    const exchange = id === undefined ? undefined : this.#byRequestId.get(id);
+    if (exchange === undefined) return undefined;
+    exchange.notePost(new Headers(init.headers).get('mcp-session-id'));
+    return exchange;
+  }
+
+  /** On legacy SSE every POST is answered with 202, and the answer comes on the one stream. */
+  get #answersComeWithPosts(): boolean {
+    return this.#transport?.terminateSession !== undefined;
+  }
+
+  /** Streamable HTTP's GET: the server's own messages, or the rest of an answer stream that was cut. */
+  async #listen(
+    base: typeof fetch,
+    url: Parameters<typeof fetch>[0],
+    init: RequestInit | undefined,
+  ): Promise<Response> {
+    const lastEventId = new Headers(init?.headers).get('last-event-id');
+    const resumed = lastEventId === null ? undefined : this.#stalledAt(lastEventId);
+    let response: Response;
+    try {
+      response = await base(url, init);
+    } catch (error) {
+      this.#notResumed(resumed);
+      throw error;
+    }
+    if (response.ok && response.body !== null) {
+      if (resumed !== undefined) {
+        resumed.failedResumes = 0;
+        resumed.stalled = false;
+        whenBodyEnds(response.body, () => this.#answerStreamEnded(resumed));
+      }
+    } else if (response.status !== 405) {
+      this.#notResumed(resumed);
+    } else if (resumed !== undefined) {
+      this.#settleUnlessAnswered(resumed);
+    }
+    return response;
+  }
+
+  async #answerStream(
+    base: typeof fetch,
+    url: Parameters<typeof fetch>[0],
+    init: RequestInit | undefined,
+  ): Promise<Response> {
+    const response = await base(url, init);
+    // EventSource would open another stream, onto a session that was never initialised.
+    if (response.ok && response.body !== null) {
+      whenBodyEnds(response.body, () => this.#listener.streamEnded());
+    }
+    return response;
+  }
+
+  #notResumed(exchange: Exchange | undefined): void {
+    this.#listener.suspected();
+    if (exchange === undefined) return;
+    exchange.failedResumes++;
+    if (exchange.failedResumes >= RESUME_TRIES) this.#settleUnlessAnswered(exchange);
+  }
+
+  #stalledAt(lastEventId: string): Exchange | undefined {
+    for (const exchange of this.#exchanges.values()) {
+      if (exchange.stalled && exchange.lastEventId === lastEventId) return exchange;
+    }
+    return undefined;
+  }
+
+  #answerStreamEnded(exchange: Exchange): void {
+    if (!this.#isPending(exchange)) return;
+    if (exchange.lastEventId === undefined) {
+      this.#settleUnlessAnswered(exchange);
+      return;
+    }
+    exchange.stalled = true;
+    this.#listener.suspected();
+  }
+
+  #settleUnlessAnswered(exchange: Exchange): void {
+    setTimeout(() => this.#settle(exchange), PARSER_GRACE_MS);
+  }
+
+  #isPending(exchange: Exchange): boolean {
+    return this.#exchanges.get(exchange.onresumptiontoken) === exchange;
+  }
+
+  /** Rejects the call through the SDK itself, so that the SDK forgets the request too. */
+  #settle(exchange: Exchange): void {
+    if (!this.#isPending(exchange) || exchange.requestId === undefined) return;
+    exchange.verdict = ANSWER_LOST;
+    const error = { code: -32000, message: 'The answer can no longer come: its stream ended before it' };
+    this.#transport?.onmessage?.({ jsonrpc: '2.0', id: exchange.requestId, error } as never);
+  }
+}
+
+function isEventStream(response: Response): boolean {
+  return response.headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') === true;
+}
+
+/** Seconds, or a date (RFC 9110, section 10.2.3). */
+function retryAfterMsOf(response: Response): number {
+  const value = response.headers.get('retry-after');
+  if (value === null) return 0;
+  const seconds = Number(value);
+  const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(value) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : 0;
+}
+
+const TRAILING_ID = /"id":(\d+)\}$/;
+
+/** The id of the JSON-RPC request in a body. Both SDKs number their requests and put the id last, or nearly so. */
+function requestIdOf(body: unknown): string | number | undefined {
+  if (typeof body !== 'string') return undefined;
+  const trailing = TRAILING_ID.exec(body.slice(-32));
+  if (trailing) return Number(trailing[1]);
+  try {
+    const message = JSON.parse(body) as { id?: unknown };
+    return typeof message.id === 'number' || typeof message.id === 'string' ? message.id : undefined;
+  } catch {
+    return undefined;
+  }
+}
