@@ -63,6 +63,14 @@ export type SuppliedSession = { request: (...args: never[]) => unknown };
 
 /** The caller-owned handle at run time. */
 export class LentConnection extends Connection {
+  /** For hosts without types. */
+  override async reconnect(): Promise<never> {
+    throw new TypeError(
+      `Connection "${this.name}" belongs to its caller, and is never reconnected here. ` +
+        'Create and connect a new one and pass it to replace().',
+    );
+  }
+
   async replace(supplied: unknown): Promise<void> {
     refuseUnlessConnected(this.name, this.ownership, supplied);
     this.takeReplacement((line) => (line as LentLine).supply(supplied));
@@ -80,8 +88,9 @@ export function refuseUnlessConnected(
   }
 }
 
-/** For hosts without types: says why, instead of "is not a function". */
-export class OwnedHandle extends Connection {
+/** The owned handle at run time. */
+export class SupervisedConnection extends Connection {
+  /** For hosts without types. */
   async replace(): Promise<never> {
     throw new TypeError(
       `Connection "${this.name}" was made by the supervisor, and has nothing to replace. ` +

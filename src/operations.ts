@@ -58,7 +58,7 @@ interface ToolAnnotations {
   readonly destructiveHint?: boolean | undefined;
 }
 
-export function isDeclaredHarmless(annotations: ToolAnnotations | undefined): boolean {
+function isDeclaredHarmless(annotations: ToolAnnotations | undefined): boolean {
   if (annotations?.readOnlyHint === true) return annotations.destructiveHint !== true;
   return annotations?.idempotentHint === true;
 }
@@ -75,11 +75,24 @@ export function policyOf(
   spec: OperationSpec,
   facts: PolicyFacts,
   replay: ReplayOptions,
-  harmlessTools: ReadonlySet<string>,
+  harmlessTools: ReadonlySet<string> | undefined,
 ): ReplayPolicy {
   if (facts.createsTask) return 'if-unsent';
   if (spec.method !== OPERATIONS.callTool.method || facts.tool === undefined) return spec.policy;
   const declared = replay.tools && Object.hasOwn(replay.tools, facts.tool) && replay.tools[facts.tool];
   if (declared) return declared;
-  return replay.trustAnnotations === true && harmlessTools.has(facts.tool) ? 'safe' : spec.policy;
+  return replay.trustAnnotations === true && harmlessTools?.has(facts.tool) ? 'safe' : spec.policy;
+}
+
+/** What a server has said of its tools in the lists that went by. */
+export class ToolAnnotationsSeen {
+  readonly harmless = new Set<string>();
+
+  note(listed: unknown): void {
+    const { tools } = listed as { tools: { name: string; annotations?: ToolAnnotations }[] };
+    for (const { name, annotations } of tools) {
+      if (isDeclaredHarmless(annotations)) this.harmless.add(name);
+      else this.harmless.delete(name);
+    }
+  }
 }

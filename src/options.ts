@@ -10,7 +10,7 @@ import type { OwnedTransport, TransportContext } from './transports/recipe.ts';
 export interface RecoveryOptions {
   /** `on-demand` (default): when an operation wants it. `eager`: on every loss. */
   readonly recreate?: 'on-demand' | 'eager' | undefined;
-  /** Dials until the connection has been stable for `stableMs`. Default 6. */
+  /** Dials until the connection has been stable for `stableMs`. Default 10. */
   readonly maxAttempts?: number | undefined;
   /** The longest that one recovery may go on dialling. Default 120 000. */
   readonly windowMs?: number | undefined;
@@ -181,7 +181,7 @@ const waiting = { waitForReady: flag.default(true), maxWaiting: count.default(1_
 
 const recovery = z.strictObject({
   recreate: z.enum(['on-demand', 'eager'], { error: "expected 'on-demand' or 'eager'" }).default('on-demand'),
-  maxAttempts: count.default(6),
+  maxAttempts: count.default(10),
   windowMs: positiveDuration.default(120_000),
   stableMs: positiveDuration.default(30_000),
   coolDownMs: duration.default(30_000),

@@ -19,6 +19,9 @@ export type Recipe = { readonly transport: OwnedTransport } | { readonly connect
 /** The server has said that it does not know these sessions: there is nothing to DELETE. */
 const SESSION_IS_GONE: readonly Cause[] = ['session-unknown', 'session-rejected', 'session-error'];
 
+/** Nothing is wrong with these: answer streams that were cut may still be resumed. */
+const AT_THE_HOSTS_WISH: readonly Cause[] = ['requested', 'closed'];
+
 /** Dialling again changes nothing until credentials, the command or the address change. */
 const PERMANENT_STATUSES: readonly number[] = [400, 401, 403, 405, 406, 415];
 const PERMANENT_CODES: readonly string[] = ['ENOENT', 'EACCES'];
@@ -69,7 +72,7 @@ export class OwnedLine implements Line {
     const owned = generation as OwnedGeneration;
     const { drainTimeoutMs, closeTimeoutMs } = this.#timeouts;
     const gone = SESSION_IS_GONE.includes(cause);
-    if (gone || owned.closed) owned.sessionIsGone();
+    if (!AT_THE_HOSTS_WISH.includes(cause)) owned.sessionIsGone();
     this.#inBackground(owned.drain(drainTimeoutMs).then(() => owned.end(!gone, closeTimeoutMs)));
   }
 

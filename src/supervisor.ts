@@ -10,8 +10,8 @@ import {
   type ConnectionHandle,
   LentConnection,
   type OwnedConnection,
-  OwnedHandle,
   refuseUnlessConnected,
+  SupervisedConnection,
   type SuppliedClient,
   type SuppliedSession,
 } from './handles.ts';
@@ -110,7 +110,7 @@ class SupervisorMap implements Supervisor {
     const settings = ownSettings(name, options);
     const { clientInfo, capabilities, setup, clock } = this.#options;
     const identity = { clientInfo, capabilities, setup };
-    const handle = new OwnedHandle({
+    const handle = new SupervisedConnection({
       name,
       ownership: 'supervisor',
       settings,

@@ -1,17 +1,13 @@
 /** Calls in trouble: the operation machine decides what becomes of each, this file sends and settles it. */
 import { type ActorRefFrom, type AnyActorRef, createActor, fromPromise } from 'xstate';
-import { type OperationEvent, operationMachine, type Unavailability } from '../machines/operation.machine.ts';
+import { type OperationInput, operationMachine } from '../machines/operation.machine.ts';
 import type { Evidence, Ownership, ReplayPolicy } from '../machines/vocabulary.ts';
 import { type Call, remainingMs } from './call.ts';
 import type { Clock } from './clock.ts';
-import {
-  CallerOwnedConnectionLostError,
-  ConnectionClosedError,
-  ConnectionUnavailableError,
-  type OperationFailure,
-  OutcomeUnknownError,
-} from './errors.ts';
+import type { OperationFailure } from './errors.ts';
 import type { FailedDial } from './line.ts';
+import { answerToConfirming, answerToWaiting, type Present } from './trouble-answers.ts';
+import { endingError } from './trouble-errors.ts';
 
 /** A failure of one send, judged. */
 export interface JudgedFailure {
@@ -20,35 +16,33 @@ export interface JudgedFailure {
   readonly generation: number;
 }
 
-/** What the connection is asked by its calls in trouble. */
+/** What the calls in trouble ask of their connection. */
 export interface TroubleHost {
   readonly name: string;
   readonly ownership: Ownership;
-  readonly generation: number;
   readonly clock: Clock | undefined;
+  present(): Present;
+  lastDial(): FailedDial | undefined;
   policyOf(call: Call): ReplayPolicy;
-  /** Sends on the current generation. Rejects with a `JudgedFailure`. */
-  sendAgain(call: Call): Promise<unknown>;
   /** Wants the connection, for one operation. */
   demand(): void;
-  /** What the present state says to an operation that waits for a usable generation; nothing: wait on. */
-  answerToWaiting(): OperationEvent | undefined;
-  /** What is known about a generation under suspicion; nothing: wait on. */
-  answerToConfirming(generation: number): OperationEvent | undefined;
-  readonly lastDial: FailedDial | undefined;
+  /** Sends on the current generation. Rejects with a `JudgedFailure`. */
+  sendAgain(call: Call): Promise<unknown>;
 }
 
 interface Trouble {
   readonly owner: Troubles;
   readonly call: Call;
   readonly actor: ActorRefFrom<typeof operationMachine>;
+  /** What stood in its way when it arrived. */
+  readonly obstacle: OperationFailure | undefined;
   failure: JudgedFailure | undefined;
   sent: boolean;
   result: unknown;
   waitsFor: 'nothing' | 'usable' | 'proof';
 }
 
-/** Each actor's own system names its trouble, so that one provided machine serves all and holds nothing. */
+/** Each root actor has a system of its own, which names its trouble: one provided machine serves all. */
 const bySystem = new WeakMap<AnyActorRef['system'], Trouble>();
 
 function troubleOf(system: AnyActorRef['system']): Trouble {
@@ -57,13 +51,20 @@ function troubleOf(system: AnyActorRef['system']): Trouble {
   return trouble;
 }
 
-const machine = operationMachine.provide({
+const runnableOperationMachine = operationMachine.provide({
   actors: {
     send: fromPromise<void>(({ system }) => send(troubleOf(system))),
   },
   actions: {
-    demandConnection: ({ system }) => troubleOf(system).owner.wait(troubleOf(system), 'usable'),
-    awaitProof: ({ system }) => troubleOf(system).owner.wait(troubleOf(system), 'proof'),
+    demandConnection: ({ system }) => {
+      const trouble = troubleOf(system);
+      trouble.owner.host.demand();
+      trouble.owner.wait(trouble, 'usable');
+    },
+    awaitProof: ({ system }) => {
+      const trouble = troubleOf(system);
+      trouble.owner.wait(trouble, 'proof');
+    },
   },
 });
 
@@ -77,6 +78,11 @@ async function send(trouble: Trouble): Promise<void> {
   }
 }
 
+/** What a machine may hold: no process output, no error. */
+function bare({ connection, execution, cause }: Evidence): Evidence {
+  return { connection, execution, cause };
+}
+
 export class Troubles {
   readonly host: TroubleHost;
   readonly #all = new Set<Trouble>();
@@ -85,23 +91,25 @@ export class Troubles {
     this.host = host;
   }
 
-  /** How many operations are in trouble: nearly all of them wait for the connection. */
-  get count(): number {
-    return this.#all.size;
+  /** How many operations wait for the connection. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const { waitsFor } of this.#all) if (waitsFor !== 'nothing') waiting++;
+    return waiting;
   }
 
-  /** An operation that has not been sent. `evidence`: what is known to stand in its way. */
+  /** An operation that has not been sent. `obstacle`: what is known to stand in its way. */
   arrived(
     call: Call,
-    admission: 'waits' | 'not-waiting' | 'queue-full',
-    evidence: OperationFailure | undefined,
+    admission: OperationInput['admission'],
+    obstacle: OperationFailure | undefined,
   ): Promise<unknown> {
-    return this.#begin(call, undefined, admission, evidence);
+    return this.#begin(call, admission, undefined, obstacle);
   }
 
   /** An operation that was sent and failed. */
   failed(call: Call, failure: JudgedFailure): Promise<unknown> {
-    return this.#begin(call, failure, 'waits', failure.evidence);
+    return this.#begin(call, 'waits', failure, undefined);
   }
 
   /** The connection has changed: everyone who waits is answered anew. */
@@ -109,19 +117,26 @@ export class Troubles {
     for (const trouble of [...this.#all]) this.#answer(trouble);
   }
 
+  /** Called by the machine's actions. */
+  wait(trouble: Trouble, waitsFor: 'usable' | 'proof'): void {
+    trouble.waitsFor = waitsFor;
+    this.#answer(trouble);
+  }
+
   #begin(
     call: Call,
+    admission: OperationInput['admission'],
     failure: JudgedFailure | undefined,
-    admission: 'waits' | 'not-waiting' | 'queue-full',
-    evidence: OperationFailure | undefined,
+    obstacle: OperationFailure | undefined,
   ): Promise<unknown> {
-    const { clock } = this.host;
-    const actor = createActor(machine, {
-      ...(clock === undefined ? {} : { clock }),
+    const evidence = failure?.evidence ?? obstacle;
+    const { clock, ownership } = this.host;
+    const actor = createActor(runnableOperationMachine, {
+      ...(clock === undefined ? {} : { clock: clock as never }),
       input: {
         kind: call.spec.kind,
         policy: this.host.policyOf(call),
-        ownership: this.host.ownership,
+        ownership,
         evidence: evidence === undefined ? null : bare(evidence),
         sends: failure === undefined ? 0 : 1,
         admission,
@@ -133,6 +148,7 @@ export class Troubles {
       owner: this,
       call,
       actor,
+      obstacle,
       failure,
       sent,
       result: undefined,
@@ -140,82 +156,49 @@ export class Troubles {
     };
     this.#all.add(trouble);
     bySystem.set(actor.system, trouble);
+    return this.#run(trouble);
+  }
+
+  #run(trouble: Trouble): Promise<unknown> {
+    const { actor, call } = trouble;
+    const signal = call.options?.signal;
     return new Promise((resolve, reject) => {
       const abort = () => actor.send({ type: 'abort' });
-      const settle = () => {
+      signal?.addEventListener('abort', abort, { once: true });
+      const complete = () => {
         this.#all.delete(trouble);
-        call.options?.signal?.removeEventListener('abort', abort);
-        this.#settle(trouble, evidence, resolve, reject);
+        signal?.removeEventListener('abort', abort);
+        if (actor.getSnapshot().value === 'answered') resolve(trouble.result);
+        else reject(this.#errorOf(trouble));
       };
-      call.options?.signal?.addEventListener('abort', abort, { once: true });
-      actor.subscribe({ complete: settle, error: reject });
+      actor.subscribe({ complete, error: reject });
       actor.start();
     });
   }
 
-  /** Called by the machine's actions. */
-  wait(trouble: Trouble, waitsFor: 'usable' | 'proof'): void {
-    if (waitsFor === 'usable') this.host.demand();
-    trouble.waitsFor = waitsFor;
-    this.#answer(trouble);
-  }
-
   #answer(trouble: Trouble): void {
     if (trouble.waitsFor === 'nothing') return;
+    const present = this.host.present();
     const answer =
       trouble.waitsFor === 'usable'
-        ? this.host.answerToWaiting()
-        : this.host.answerToConfirming(trouble.failure?.generation ?? 0);
+        ? answerToWaiting(present)
+        : answerToConfirming(present, trouble.failure?.generation ?? 0);
     if (answer === undefined) return;
     trouble.waitsFor = 'nothing';
     trouble.actor.send(answer);
   }
 
-  #settle(
-    { call, actor, failure, sent, result }: Trouble,
-    arrivedWith: OperationFailure | undefined,
-    resolve: (result: unknown) => void,
-    reject: (error: unknown) => void,
-  ): void {
+  #errorOf({ actor, call, failure, obstacle, sent }: Trouble): unknown {
     const { value, context } = actor.getSnapshot();
-    const { lastDial } = this.host;
-    const facts = {
+    return endingError(value, context.unavailability, {
       connection: this.host.name,
       ownership: this.host.ownership,
-      generation: failure?.generation ?? this.host.generation,
-      operation: { method: call.spec.method, kind: call.spec.kind },
-      evidence: failure?.evidence ?? arrivedWith ?? lastDial?.evidence,
-      cause: failure?.error ?? lastDial?.error,
+      generation: failure?.generation ?? this.host.present().generation,
+      call,
       sent,
-    };
-    const unavailable = (why: Exclude<Unavailability, 'closed'> | 'time-spent') =>
-      new ConnectionUnavailableError({
-        ...facts,
-        why,
-        lastCause: (lastDial?.evidence ?? failure?.evidence)?.cause,
-      });
-    switch (value) {
-      case 'answered':
-        return resolve(result);
-      case 'passed-through':
-        return reject(failure?.error);
-      case 'refused':
-        return reject(new CallerOwnedConnectionLostError(facts));
-      case 'unknown-outcome':
-        return reject(new OutcomeUnknownError(facts));
-      case 'cancelled':
-        return reject(call.options?.signal?.reason);
-      case 'timed-out':
-        return reject(unavailable('time-spent'));
-      default: {
-        const why = context.unavailability ?? 'budget-spent';
-        return reject(why === 'closed' ? new ConnectionClosedError(facts) : unavailable(why));
-      }
-    }
+      error: failure?.error,
+      evidence: failure?.evidence ?? obstacle,
+      lastDial: this.host.lastDial(),
+    });
   }
-}
-
-/** What a machine may hold: no process output, no error. */
-function bare({ connection, execution, cause }: Evidence): Evidence {
-  return { connection, execution, cause };
 }

@@ -1,0 +1,54 @@
+/** The generations of one connection: the one that takes new calls, and those whose last calls are settling. */
+import type { OpenInput } from '../machines/connection.machine.ts';
+import type { Cause } from '../machines/vocabulary.ts';
+import type { Generation } from './generation.ts';
+import type { Line } from './line.ts';
+
+export class Generations {
+  /** Takes new calls. Undefined whenever the connection is not ready. */
+  current: Generation | undefined;
+  /** Which one is, or was last, current; 0 before the first. */
+  number = 0;
+  readonly line: Line;
+  /** Opened or checked; current once the machine says so. */
+  #candidate: Generation | undefined;
+  #settling: Generation[] = [];
+
+  constructor(line: Line) {
+    this.line = line;
+  }
+
+  get inFlight(): number {
+    const settling = this.#settling.reduce((sum, generation) => sum + generation.inFlight, 0);
+    return settling + (this.current?.inFlight ?? 0);
+  }
+
+  async open({ generation }: OpenInput, signal: AbortSignal): Promise<void> {
+    const opened = await this.line.open(generation, signal);
+    // The machine may have moved on in the very tick in which the handshake finished.
+    if (signal.aborted) this.line.retire(opened, 'closed');
+    else this.#candidate = opened;
+  }
+
+  /** Is what the caller supplied connected? */
+  verify(): boolean {
+    this.#candidate = this.line.check(this.number + 1);
+    return this.#candidate !== undefined;
+  }
+
+  begin(): void {
+    this.current = this.#candidate;
+    this.#candidate = undefined;
+    this.number = this.current?.number ?? this.number;
+  }
+
+  /** No new call reaches the current one from here on; those in flight may settle. */
+  retire(cause: Cause): void {
+    const retired = this.current;
+    if (retired === undefined) return;
+    this.current = undefined;
+    this.#settling = this.#settling.filter((generation) => generation.inFlight > 0);
+    this.#settling.push(retired);
+    this.line.retire(retired, cause);
+  }
+}

@@ -1,0 +1,36 @@
+/** What the present state of a connection says to its operations in trouble. Nothing: wait on. */
+import type { ConnectionState } from '../machines/connection.machine.ts';
+import type { OperationEvent } from '../machines/operation.machine.ts';
+
+export interface Present {
+  readonly state: ConnectionState;
+  readonly generation: number;
+  /** A probe of the current generation is under way. */
+  readonly probing: boolean;
+}
+
+/** To one that waits for a usable generation. */
+export function answerToWaiting({ state, probing }: Present): OperationEvent | undefined {
+  switch (state) {
+    case 'ready':
+      return probing ? undefined : { type: 'usable' };
+    case 'exhausted':
+      return { type: 'unavailable', why: 'budget-spent' };
+    case 'failed-ownership':
+      return { type: 'refused' };
+    case 'closing':
+    case 'closed':
+      return { type: 'unavailable', why: 'closed' };
+    default:
+      return undefined;
+  }
+}
+
+/** To one that failed on `generation`, in a way that only a probe can tell from a loss. */
+export function answerToConfirming(present: Present, generation: number): OperationEvent | undefined {
+  const { state, probing } = present;
+  // Nobody probes a connection that is being closed: the failure stands as the SDK threw it.
+  if (state === 'closing' || state === 'closed') return { type: 'usable' };
+  if (state !== 'ready' || generation !== present.generation) return { type: 'lost' };
+  return probing ? undefined : { type: 'usable' };
+}
