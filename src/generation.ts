@@ -1,12 +1,13 @@
 /** One client of a connection, with the calls that are in flight on it. */
 import type { Cause } from '../machines/vocabulary.ts';
 import { type Call, capOf, sendOptions } from './call.ts';
-import type { ProcessEnd } from './evidence/failure.ts';
+import type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
 import { type RequestSignal, requestSignal } from './signals.ts';
 import {
   type Callable,
   type CallOptions,
   type ClientShape,
+  type SessionShape,
   type TransportShape,
   transportOf,
 } from './transports/client-shape.ts';
@@ -17,7 +18,7 @@ import { withinLimit } from './within-limit.ts';
 export interface FailedSend {
   readonly generation: Generation;
   readonly error: unknown;
-  readonly sessionId: string | undefined;
+  readonly session: CarriedSession;
   readonly exchange: Exchange | undefined;
   /** The cap on the whole call ended it. */
   readonly overdue: boolean;
@@ -34,7 +35,13 @@ export interface Generation {
   /** The server answered that it does not know `ping`. */
   pingUnsupported: boolean;
   readonly processEnd: ProcessEnd | undefined;
+  /** What its requests carry now. */
+  readonly session: CarriedSession;
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown>;
+}
+
+function carried(sessionId: string | undefined): CarriedSession {
+  return sessionId === undefined ? 'none' : 'carried';
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -77,6 +84,10 @@ export class OwnedGeneration implements Generation {
     return this.#witness.inFlight;
   }
 
+  get session(): CarriedSession {
+    return carried(this.#transport?.sessionId);
+  }
+
   get processEnd(): ProcessEnd | undefined {
     return (this.#transport as { processEnd?: ProcessEnd } | undefined)?.processEnd;
   }
@@ -94,7 +105,13 @@ export class OwnedGeneration implements Generation {
       (error: unknown) => {
         this.#settled(exchange, borrowed);
         const overdue = borrowed?.overdue() === true;
-        return onFailure({ generation: this, error, sessionId: exchange.sessionId, exchange, overdue });
+        return onFailure({
+          generation: this,
+          error,
+          session: carried(exchange.sessionId),
+          exchange,
+          overdue,
+        });
       },
     );
   }
@@ -148,17 +165,19 @@ export class LentGeneration implements Generation {
   closed = false;
   pingUnsupported = false;
   readonly processEnd = undefined;
+  readonly #supplied: SessionShape;
   #giveBack: () => void;
 
-  constructor(number: number, supplied: object, client: ClientShape, hooks: LentHooks) {
+  constructor(number: number, supplied: SessionShape, client: ClientShape, hooks: LentHooks) {
     this.number = number;
+    this.#supplied = supplied;
     this.client = client as unknown as Callable<ClientShape>;
-    this.#giveBack = this.#listen(supplied as Listenable, hooks);
+    this.#giveBack = this.#listen(supplied, hooks);
   }
 
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
     this.inFlight++;
-    const sessionId = transportOf(this.client as unknown as ClientShape)?.sessionId;
+    const { session } = this;
     const options: Mutable<CallOptions> = sendOptions(call, leftMs);
     const borrowed = borrowSignal(call, leftMs, options);
     return invoke(call, this.client, options).then(
@@ -171,9 +190,14 @@ export class LentGeneration implements Generation {
         this.inFlight--;
         borrowed?.release();
         const overdue = borrowed?.overdue() === true;
-        return onFailure({ generation: this, error, sessionId, exchange: undefined, overdue });
+        return onFailure({ generation: this, error, session, exchange: undefined, overdue });
       },
     );
+  }
+
+  get session(): CarriedSession {
+    if (!('transport' in this.#supplied)) return 'unseen';
+    return carried(transportOf(this.#supplied)?.sessionId);
   }
 
   /** The caller's handlers are as they were; ones that the caller has set since then stay. */
@@ -181,7 +205,7 @@ export class LentGeneration implements Generation {
     this.#giveBack();
   }
 
-  #listen(supplied: Listenable, hooks: LentHooks): () => void {
+  #listen(supplied: SessionShape, hooks: LentHooks): () => void {
     const { onclose, onerror } = supplied;
     const hadOnclose = Object.hasOwn(supplied, 'onclose');
     const hadOnerror = Object.hasOwn(supplied, 'onerror');
@@ -204,12 +228,7 @@ export class LentGeneration implements Generation {
   }
 }
 
-interface Listenable {
-  onclose?: (() => void) | undefined;
-  onerror?: ((error: Error) => void) | undefined;
-}
-
-function restore(target: Listenable, key: keyof Listenable, value: unknown, had: boolean): void {
+function restore(target: SessionShape, key: 'onclose' | 'onerror', value: unknown, had: boolean): void {
   if (had) Object.assign(target, { [key]: value });
   else delete target[key];
 }

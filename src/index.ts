@@ -22,7 +22,7 @@ export {
   type SupervisorErrorCode,
 } from './errors.ts';
 export type { ConnectionEvents } from './events.ts';
-export type { ProcessEnd } from './evidence/failure.ts';
+export type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
 export type {
   CallerOwnedConnection,
   ConnectionHandle,

@@ -4,11 +4,11 @@ import type { Call } from './call.ts';
 import type { OperationFailure } from './errors.ts';
 import { classify } from './evidence/classify.ts';
 import { shapeOf } from './evidence/error-shape.ts';
+import type { CarriedSession } from './evidence/failure.ts';
 import type { FailedSend, Generation } from './generation.ts';
 import type { Logger } from './logger.ts';
 import { OPERATIONS, type OperationSpec } from './operations.ts';
 import type { Settings } from './options.ts';
-import { transportOf } from './transports/client-shape.ts';
 
 export class Judge {
   readonly #options: Settings['evidence'];
@@ -21,13 +21,13 @@ export class Judge {
 
   call(
     { spec, options }: Call,
-    { generation, error, sessionId, exchange, overdue }: FailedSend,
+    { generation, error, session, exchange, overdue }: FailedSend,
   ): OperationFailure {
     const evidence =
-      this.#ask(error, spec, sessionId) ??
+      this.#ask(error, spec, session) ??
       classify({
         error: shapeOf(error),
-        sessionId,
+        session,
         aborted: options?.signal?.aborted === true,
         overdue,
         transportClosed: generation.closed,
@@ -40,12 +40,12 @@ export class Judge {
   }
 
   probe(error: unknown, generation: Generation): Evidence {
-    const sessionId = transportOf(generation.client as never)?.sessionId;
+    const { session } = generation;
     return (
-      this.#ask(error, OPERATIONS.ping, sessionId) ??
+      this.#ask(error, OPERATIONS.ping, session) ??
       classify({
         error: shapeOf(error),
-        sessionId,
+        session,
         aborted: false,
         overdue: false,
         transportClosed: generation.closed,
@@ -56,10 +56,10 @@ export class Judge {
     );
   }
 
-  #ask(error: unknown, { method, kind }: OperationSpec, sessionId: string | undefined): Evidence | undefined {
+  #ask(error: unknown, { method, kind }: OperationSpec, session: CarriedSession): Evidence | undefined {
     if (this.#options.classify === undefined) return undefined;
     try {
-      return this.#options.classify(error, { method, kind, carriedSession: sessionId !== undefined });
+      return this.#options.classify(error, { method, kind, session });
     } catch {
       this.#logger.error({ method }, 'The evidence.classify rule threw; it was passed over');
       return undefined;

@@ -1,7 +1,6 @@
-/** Everything that a host can set, its defaults, and its validation. Nothing is opened before all of it is valid. */
-import { z } from 'zod';
+/** Everything that a host can set, and its defaults. */
 import type { Evidence, OperationKind } from '../machines/vocabulary.ts';
-import { InvalidOptionsError } from './errors.ts';
+import type { CarriedSession } from './evidence/failure.ts';
 import type { ReplayOptions } from './operations.ts';
 import type { ClientShape } from './transports/client-shape.ts';
 import type { OwnedTransport, TransportContext } from './transports/recipe.ts';
@@ -53,8 +52,8 @@ export interface LivenessOptions {
 export interface FailureFacts {
   readonly method: string;
   readonly kind: OperationKind;
-  /** The request carried a session id. */
-  readonly carriedSession: boolean;
+  /** Whether the request named a session; `unseen`: its object does not show its transport. */
+  readonly session: CarriedSession;
 }
 
 export interface EvidenceOptions {
@@ -110,176 +109,4 @@ export interface Settings {
   readonly evidence: { readonly trust404: boolean; readonly classify: EvidenceOptions['classify'] };
   readonly replay: ReplayOptions;
   readonly lazy: boolean;
-}
-
-/** Longer timers than this fire at once in Node and in browsers. */
-export const MAX_DURATION_MS = 2 ** 31 - 1;
-
-const duration = z
-  .number({ error: 'expected a duration in milliseconds' })
-  .min(0, { error: 'expected a duration of 0 ms or more' })
-  .max(MAX_DURATION_MS, { error: `expected a duration of at most ${MAX_DURATION_MS} ms` });
-const positiveDuration = duration.gt(0, { error: 'expected a duration of more than 0 ms' });
-const count = z
-  .int({ error: 'expected a whole number' })
-  .min(1, { error: 'expected a whole number of 1 or more' });
-const flag = z.boolean({ error: 'expected true or false' });
-const callable = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', {
-  error: 'expected a function',
-});
-const object = z.custom<object>((value) => typeof value === 'object' && value !== null, {
-  error: 'expected an object',
-});
-const text = z
-  .string({ error: 'expected a string' })
-  .min(1, { error: 'expected a string that is not empty' });
-const texts = z.record(z.string(), z.string({ error: 'expected a string' }), {
-  error: 'expected an object of strings',
-});
-
-const httpUrl = z.custom<string | URL>(
-  (value) => {
-    if (!(value instanceof URL) && typeof value !== 'string') return false;
-    return URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol);
-  },
-  { error: 'expected an absolute http: or https: URL' },
-);
-
-function httpTransport<Kind extends 'http' | 'sse'>(kind: Kind) {
-  return z.strictObject({
-    kind: z.literal(kind),
-    url: httpUrl,
-    headers: texts.optional(),
-    authProvider: object.optional(),
-    fetch: callable.optional(),
-  });
-}
-
-const transport = z.discriminatedUnion(
-  'kind',
-  [
-    httpTransport('http'),
-    httpTransport('sse'),
-    z.strictObject({
-      kind: z.literal('stdio'),
-      command: text,
-      args: z
-        .array(z.string({ error: 'expected a string' }), { error: 'expected a list of strings' })
-        .optional(),
-      env: texts.optional(),
-      cwd: text.optional(),
-    }),
-  ],
-  { error: "expected { kind: 'http' | 'sse' | 'stdio', … }" },
-);
-
-const replayPolicy = z.enum(['safe', 'if-unsent', 'never'], {
-  error: "expected 'safe', 'if-unsent' or 'never'",
-});
-
-const waiting = { waitForReady: flag.default(true), maxWaiting: count.default(1_000) };
-
-const recovery = z.strictObject({
-  recreate: z.enum(['on-demand', 'eager'], { error: "expected 'on-demand' or 'eager'" }).default('on-demand'),
-  maxAttempts: count.default(10),
-  windowMs: positiveDuration.default(120_000),
-  stableMs: positiveDuration.default(30_000),
-  coolDownMs: duration.default(30_000),
-  initialBackoffMs: duration.default(200),
-  maxBackoffMs: duration.default(10_000),
-  ...waiting,
-});
-
-const requestTimeoutMs = positiveDuration.default(60_000);
-
-const timeouts = z.strictObject({
-  connectTimeoutMs: positiveDuration.default(30_000),
-  requestTimeoutMs,
-  drainTimeoutMs: duration.default(5_000),
-  closeTimeoutMs: positiveDuration.default(5_000),
-});
-
-const liveness = z.strictObject({
-  probeTimeoutMs: positiveDuration.default(5_000),
-  heartbeatMs: positiveDuration.optional(),
-  missedHeartbeats: count.default(3),
-});
-
-const evidence = z.strictObject({ trust404: flag.default(true), classify: callable.optional() });
-
-const own = z
-  .strictObject({
-    transport: transport.optional(),
-    connect: callable.optional(),
-    recovery: recovery.prefault({}),
-    replay: z
-      .strictObject({
-        tools: z.record(z.string(), replayPolicy).optional(),
-        trustAnnotations: flag.optional(),
-      })
-      .default({}),
-    liveness: liveness.prefault({}),
-    timeouts: timeouts.prefault({}),
-    evidence: evidence.prefault({}),
-    lazy: flag.default(false),
-  })
-  .refine((options) => (options.transport === undefined) !== (options.connect === undefined), {
-    error: 'expected either transport or connect, and not both',
-  });
-
-const adopt = z.strictObject({
-  recovery: z.strictObject(waiting).prefault({}),
-  liveness: liveness.prefault({}),
-  timeouts: z.strictObject({ requestTimeoutMs }).prefault({}),
-  evidence: evidence.prefault({}),
-});
-
-const supervisor = z.strictObject({
-  clientInfo: z.looseObject({ name: text, version: text }, { error: 'expected { name, version }' }),
-  capabilities: object.optional(),
-  setup: callable.optional(),
-  logger: z.looseObject({ debug: callable, info: callable, warn: callable, error: callable }).optional(),
-  clock: z.looseObject({ setTimeout: callable, clearTimeout: callable }).optional(),
-});
-
-/** Says where, and what was expected; never what was found, which may be a secret. */
-function check<Schema extends z.ZodType>(
-  schema: Schema,
-  value: unknown,
-  connection: string,
-): z.output<Schema> {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  if (issue?.code === 'unrecognized_keys') {
-    const path = [...issue.path, issue.keys[0]].join('.');
-    throw new InvalidOptionsError(connection, path, 'there is no such option');
-  }
-  const path = issue?.path.join('.') || 'options';
-  throw new InvalidOptionsError(connection, path, issue?.message ?? 'invalid');
-}
-
-export function checkName(name: unknown): asserts name is string {
-  if (typeof name !== 'string' || name.trim() === '') {
-    throw new InvalidOptionsError('', 'name', 'expected a string that is not empty');
-  }
-}
-
-export function checkSupervisorOptions(options: unknown): void {
-  check(supervisor, options, '');
-}
-
-export function ownSettings(name: string, options: OwnOptions): Settings {
-  return check(own, options, name) as Settings;
-}
-
-export function adoptSettings(name: string, options: AdoptOptions): Settings {
-  const checked = check(adopt, options, name);
-  return {
-    ...checked,
-    recovery: { ...recovery.parse({}), ...checked.recovery },
-    timeouts: { ...timeouts.parse({}), ...checked.timeouts },
-    replay: {},
-    lazy: false,
-  } as Settings;
 }

@@ -8,10 +8,11 @@ import type { ProcessEnd } from './evidence/failure.ts';
 import { hintOf } from './evidence/hints.ts';
 import { type Generation, OwnedGeneration } from './generation.ts';
 import type { FailedDial, Line, LineHooks } from './line.ts';
-import { type Connect, MAX_DURATION_MS, type Settings } from './options.ts';
+import type { Connect, Settings } from './options.ts';
 import { type ClientShape, type TransportShape, transportOf } from './transports/client-shape.ts';
 import { type Identity, makeClient, makeTransport, type OwnedTransport } from './transports/recipe.ts';
 import { Witness } from './transports/witness.ts';
+import { MAX_DURATION_MS } from './validation.ts';
 import { withinLimit } from './within-limit.ts';
 
 export type Recipe = { readonly transport: OwnedTransport } | { readonly connect: Connect };
@@ -209,7 +210,7 @@ function openFailure(error: unknown, retryAfterMs: number): OpenFailure {
   const shape = shapeOf(error);
   const { cause } = classify({
     error: shape,
-    sessionId: undefined,
+    session: 'none',
     aborted: false,
     overdue: false,
     transportClosed: true,

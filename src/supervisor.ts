@@ -17,17 +17,11 @@ import {
 } from './handles.ts';
 import { LentLine } from './lent-line.ts';
 import { guardedLogger, type Logger } from './logger.ts';
-import {
-  type AdoptOptions,
-  adoptSettings,
-  checkName,
-  checkSupervisorOptions,
-  type OwnOptions,
-  ownSettings,
-} from './options.ts';
+import type { AdoptOptions, OwnOptions } from './options.ts';
 import { OwnedLine } from './owned-line.ts';
 import type { ClientShape, SessionShape } from './transports/client-shape.ts';
 import { sessionAsClient } from './transports/session-client.ts';
+import { adoptSettings, checkName, checkSupervisorOptions, ownSettings } from './validation.ts';
 
 export interface SupervisorOptions {
   /** Who this host is, towards every server. */

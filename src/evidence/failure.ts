@@ -9,11 +9,14 @@ export interface ProcessEnd {
   readonly stderr: string;
 }
 
+/** Whether a request named a session; `unseen`: it was sent by an object that does not show its transport. */
+export type CarriedSession = 'carried' | 'none' | 'unseen';
+
 /** One failed request: the error, and what was known about the request apart from it. */
 export interface Failure {
   readonly error: ErrorShape;
-  /** The session id that the request carried, captured when it was sent. */
-  readonly sessionId: string | undefined;
+  /** Captured when it was sent: the live session may have changed by the time the error comes. */
+  readonly session: CarriedSession;
   /** The caller's own signal is aborted. */
   readonly aborted: boolean;
   /** The cap on the whole call ended it. */

@@ -15,14 +15,16 @@ const SDK_SESSION_REJECTIONS: readonly string[] = [
   'Bad Request: Mcp-Session-Id header is required',
 ];
 
-function carriedSession(failure: Failure): boolean {
+function mayHaveCarriedSession(failure: Failure): boolean {
+  // What does not show its transport was supplied as a session, so its requests name one.
+
   // A legacy SSE session is named by the endpoint's URL, so each of its POSTs carries it.
-  return failure.sessionId !== undefined || isLegacySsePostFailure(failure.error);
+  return failure.session !== 'none' || isLegacySsePostFailure(failure.error);
 }
 
 function notFound(failure: Failure): Evidence {
   // At revision 2026-07-28 a 404 whose body is -32601 means an unknown method, not an unknown session.
-  if (!carriedSession(failure) || failure.error.body?.code === METHOD_NOT_FOUND) {
+  if (!mayHaveCarriedSession(failure) || failure.error.body?.code === METHOD_NOT_FOUND) {
     return { connection: 'usable', execution: 'none', cause: 'http-refused' };
   }
   return {
@@ -33,7 +35,8 @@ function notFound(failure: Failure): Evidence {
 }
 
 function badRequest(failure: Failure): Evidence {
-  if (!carriedSession(failure)) return { connection: 'usable', execution: 'unknown', cause: 'http-refused' };
+  if (!mayHaveCarriedSession(failure))
+    return { connection: 'usable', execution: 'unknown', cause: 'http-refused' };
   const known = SDK_SESSION_REJECTIONS.includes(failure.error.body?.message ?? '');
   return { connection: 'suspect', execution: known ? 'none' : 'unknown', cause: 'session-rejected' };
 }

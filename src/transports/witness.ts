@@ -167,7 +167,7 @@ export class Witness {
     const id = requestIdOf(init.body);
     const exchange = id === undefined ? undefined : this.#byRequestId.get(id);
     if (exchange === undefined) return undefined;
-    exchange.notePost(new Headers(init.headers).get('mcp-session-id'));
+    exchange.notePost(headerOf(init, 'mcp-session-id'));
     return exchange;
   }
 
@@ -182,7 +182,7 @@ export class Witness {
     url: Parameters<typeof fetch>[0],
     init: RequestInit | undefined,
   ): Promise<Response> {
-    const lastEventId = new Headers(init?.headers).get('last-event-id');
+    const lastEventId = init === undefined ? null : headerOf(init, 'last-event-id');
     const resumed = lastEventId === null ? undefined : this.#stalledAt(lastEventId);
     let response: Response;
     try {
@@ -257,6 +257,11 @@ export class Witness {
     const error = { code: -32000, message: 'The answer can no longer come: its stream ended before it' };
     this.#transport?.onmessage?.({ jsonrpc: '2.0', id: exchange.requestId, error } as never);
   }
+}
+
+/** Both SDKs pass a `Headers`; copying one costs more than all the rest of this file. */
+function headerOf({ headers }: RequestInit, name: string): string | null {
+  return (headers instanceof Headers ? headers : new Headers(headers)).get(name);
 }
 
 function isEventStream(response: Response): boolean {

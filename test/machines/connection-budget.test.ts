@@ -1,0 +1,165 @@
+// Invariants of machines/connection.machine.ts that need time or several steps: 4 (one dial at a time, aborted on
+// leaving), 5 (attempts), 6 (generations), 7 (probes), 8 (nothing after close).
+import { expect, it } from 'vitest';
+import { ConnectionDriver, RETRYABLE } from './connection-driver.ts';
+
+it('5: attempts are not given back on entering ready, so a flapping server is not dialled for ever', async () => {
+  const driver = new ConnectionDriver({ recreate: 'eager', maxAttempts: 3 });
+  for (let flap = 0; flap < 10 && driver.state !== 'exhausted.cooling'; flap++) {
+    await driver.opened();
+    driver.pass(4_999).lose().pass(400);
+  }
+  expect(driver.state).toBe('exhausted.cooling');
+  expect(driver.opens).toHaveLength(3);
+  expect(driver.context.generation).toBe(3);
+});
+
+it('5: attempts are given back after `stable`', async () => {
+  const driver = new ConnectionDriver({ recreate: 'eager', maxAttempts: 2 });
+  for (let life = 1; life <= 10; life++) {
+    await driver.opened();
+    expect(driver.state).toBe('ready.steady');
+    driver.pass(5_000);
+    expect(driver.context.attempts).toBe(0);
+    driver.lose();
+    expect(driver.state, 'the first dial after a stable life waits for nothing').toBe('recreating.opening');
+  }
+  expect(driver.opens).toHaveLength(11);
+});
+
+it('5: a probe does not restart the time that makes a connection stable', async () => {
+  const driver = await new ConnectionDriver().opened();
+  driver.pass(3_000).suspect();
+  await driver.probed({ verdict: 'usable', cause: 'deaf' });
+  driver.pass(2_000);
+  expect(driver.context.attempts).toBe(0);
+});
+
+it('5: a trial after the cool-down is one attempt, however many wait for it', async () => {
+  const driver = new ConnectionDriver({ maxAttempts: 2 });
+  await driver.openFailed(RETRYABLE);
+  await driver.pass(100).openFailed(RETRYABLE);
+  expect(driver.state).toBe('exhausted.cooling');
+  driver.send({ type: 'demand' }).send({ type: 'demand' });
+  expect(driver.opens, 'no demand is served while it cools').toHaveLength(2);
+  driver.pass(10_000);
+  for (let demand = 0; demand < 50; demand++) driver.send({ type: 'demand' });
+  expect(driver.opens).toHaveLength(3);
+  await driver.openFailed(RETRYABLE);
+  expect(driver.state).toBe('exhausted.cooling');
+});
+
+it('5: the backoff doubles to its bound, and the server may ask for more', async () => {
+  const driver = new ConnectionDriver({ maxAttempts: 20, windowMs: 600_000 });
+  for (const bound of [100, 200, 400, 400]) {
+    await driver.openFailed(RETRYABLE);
+    const dials = driver.opens.length;
+    driver.pass(bound - 1);
+    expect(driver.opens).toHaveLength(dials);
+    driver.pass(1);
+    expect(driver.opens).toHaveLength(dials + 1);
+  }
+  await driver.openFailed({ cause: 'http-error', permanent: false, retryAfterMs: 7_000 });
+  driver.pass(6_999);
+  expect(driver.state).toBe('recreating.backingOff');
+  driver.pass(1);
+  expect(driver.state).toBe('recreating.opening');
+  await driver.opened();
+  expect(driver.context.retryAfterMs).toBe(0);
+});
+
+it('5: reconnect() tries at once, with a whole budget', async () => {
+  const driver = new ConnectionDriver({ maxAttempts: 1 });
+  await driver.openFailed(RETRYABLE);
+  expect(driver.state).toBe('exhausted.cooling');
+  driver.send({ type: 'reconnect' });
+  expect(driver.state).toBe('recreating.opening');
+  expect(driver.context.attempts).toBe(1);
+});
+
+it('5: the window ends a recovery, whatever is left of the attempts', async () => {
+  const driver = new ConnectionDriver({ maxAttempts: 1_000, windowMs: 1_000 });
+  for (let dial = 0; driver.state !== 'exhausted.cooling' && dial < 100; dial++) {
+    await driver.openFailed(RETRYABLE);
+    driver.pass(400);
+  }
+  expect(driver.state).toBe('exhausted.cooling');
+  expect(driver.opens.length).toBeLessThan(6);
+});
+
+it.each([
+  ['close', (d: ConnectionDriver) => d.send({ type: 'close' }), 'closing'],
+  ['the window', (d: ConnectionDriver) => d.pass(60_000), 'exhausted.cooling'],
+] as const)('4: %s aborts the dial; what it brings too late changes nothing', async (_what, leave, target) => {
+  const driver = (await new ConnectionDriver().opened()).lose().send({ type: 'demand' }).pass(100);
+  const dial = driver.opens.at(-1);
+  expect(dial?.signal.aborted).toBe(false);
+  leave(driver);
+  expect(dial?.signal.aborted).toBe(true);
+  const before = driver.trace;
+  await driver.opened();
+  expect(driver.trace).toBe(before);
+  expect(driver.state).toBe(target);
+  expect(driver.context.generation).toBe(1);
+});
+
+it('4: any number of demands and reports cause one dial', async () => {
+  const driver = await new ConnectionDriver().opened();
+  for (let call = 0; call < 100; call++) {
+    driver.lose({ kind: 'discovery', policy: 'safe', execution: 'none' }).send({ type: 'demand' });
+  }
+  driver.pass(100);
+  for (let call = 0; call < 100; call++) driver.send({ type: 'demand' }).lose();
+  expect(driver.opens).toHaveLength(2);
+  expect(driver.opens.at(-1)?.input).toEqual({ generation: 2, attempt: 2 });
+});
+
+it('6: a failed handshake has no generation', async () => {
+  const driver = new ConnectionDriver({ maxAttempts: 3 });
+  await driver.openFailed(RETRYABLE);
+  await driver.pass(100).openFailed(RETRYABLE);
+  await driver.pass(200).opened();
+  expect(driver.opens.map(({ input }) => input.generation)).toEqual([1, 1, 1]);
+  expect(driver.context.generation).toBe(1);
+});
+
+it('7: one probe at a time; leaving `ready` aborts it, and its late verdict changes nothing', async () => {
+  const driver = await new ConnectionDriver().opened();
+  for (let report = 0; report < 10; report++) driver.suspect();
+  expect(driver.probes).toHaveLength(1);
+  expect(driver.probes[0]?.input).toEqual({ generation: 1, suspicion: 'deaf' });
+  driver.lose();
+  expect(driver.probes[0]?.signal.aborted).toBe(true);
+  const before = driver.trace;
+  await driver.probed({ verdict: 'usable', cause: 'deaf' });
+  expect(driver.trace).toBe(before);
+});
+
+it('7: heartbeats are a loss only when so many in a row were missed; an answer starts the count anew', async () => {
+  const driver = await new ConnectionDriver({ missedHeartbeats: 3 }).opened();
+  const beat = async (verdict: 'usable' | 'unanswered' | 'busy') => {
+    driver.suspect({ cause: 'heartbeat' });
+    await driver.probed({ verdict, cause: 'heartbeat' });
+  };
+  for (const verdict of ['unanswered', 'unanswered', 'usable', 'unanswered', 'unanswered'] as const) {
+    await beat(verdict);
+    expect(driver.state).toBe('ready.steady');
+  }
+  await beat('unanswered');
+  expect(driver.state).toBe('lost');
+  expect(driver.context.cause).toBe('heartbeat');
+});
+
+it('8: nothing is opened after close, whatever comes', async () => {
+  const driver = await new ConnectionDriver({ recreate: 'eager' }).opened();
+  driver.send({ type: 'close' });
+  const storm = () => {
+    driver.lose().suspect().send({ type: 'demand' }).send({ type: 'reconnect' }).send({ type: 'replaced' });
+    driver.pass(1_000_000);
+  };
+  storm();
+  await driver.shutDown();
+  storm();
+  expect(driver.state).toBe('closed');
+  expect([driver.opens.length, driver.probes.length, driver.shutdowns.length]).toEqual([1, 0, 1]);
+});

@@ -1,0 +1,151 @@
+/** The connection machine with actors that the test settles, and a clock that it turns. Nothing here is real. */
+import { type ActorRefFrom, createActor, fromCallback, fromPromise, SimulatedClock } from 'xstate';
+import {
+  type ConnectionEmitted,
+  type ConnectionEvent,
+  type ConnectionInput,
+  connectionMachine,
+  type OpenFailure,
+  type OpenInput,
+  type ProbeInput,
+  type ProbeOutcome,
+} from '../../machines/connection.machine.ts';
+import { type Deferred, deferred } from '../support/deferred.ts';
+
+export const BUDGET: ConnectionInput = {
+  ownership: 'supervisor',
+  lazy: false,
+  recreate: 'on-demand',
+  maxAttempts: 3,
+  windowMs: 60_000,
+  stableMs: 5_000,
+  coolDownMs: 10_000,
+  initialBackoffMs: 100,
+  maxBackoffMs: 400,
+  missedHeartbeats: 3,
+};
+
+export const RETRYABLE: OpenFailure = { cause: 'unreachable', permanent: false, retryAfterMs: 0 };
+export const PERMANENT: OpenFailure = { cause: 'unauthorized', permanent: true, retryAfterMs: 0 };
+
+interface Started<I, O> extends Deferred<O> {
+  readonly input: I;
+  readonly signal: AbortSignal;
+}
+
+export class ConnectionDriver {
+  readonly clock = new SimulatedClock();
+  readonly emitted: ConnectionEmitted[] = [];
+  readonly opens: Started<OpenInput, void>[] = [];
+  readonly probes: Started<ProbeInput, ProbeOutcome>[] = [];
+  readonly shutdowns: Deferred<void>[] = [];
+  verifications = 0;
+  readonly actor: ActorRefFrom<typeof connectionMachine>;
+
+  constructor(input: Partial<ConnectionInput> = {}) {
+    const machine = connectionMachine.provide({
+      actors: {
+        open: fromPromise<void, OpenInput>(({ input, signal }) => start(this.opens, input, signal)),
+        probe: fromPromise<ProbeOutcome, ProbeInput>(({ input, signal }) => start(this.probes, input, signal)),
+        // It says nothing by itself: the test sends `verified` or `unverified`.
+        verify: fromCallback<ConnectionEvent>(() => void this.verifications++),
+        shutdown: fromPromise<void>(() => {
+          const next = deferred();
+          this.shutdowns.push(next);
+          return next.promise;
+        }),
+      },
+    });
+    this.actor = createActor(machine, { input: { ...BUDGET, ...input }, clock: this.clock });
+    this.actor.on('*', (event) => void this.emitted.push(event));
+    this.actor.start();
+  }
+
+  /** `ready.steady`, `closed`, … */
+  get state(): string {
+    const { value } = this.actor.getSnapshot();
+    return typeof value === 'string' ? value : Object.entries(value).flat().join('.');
+  }
+
+  get context() {
+    return this.actor.getSnapshot().context;
+  }
+
+  /** Everything that an ignored event must leave as it is: the snapshot, and how many actors were ever started. */
+  get trace() {
+    const { value, context, status, children } = this.actor.getSnapshot();
+    const { opens, probes, shutdowns, verifications, emitted } = this;
+    return JSON.stringify({
+      value,
+      context,
+      status,
+      children: Object.entries(children).map(([id, child]) => [id, child?.sessionId]),
+      started: [opens.length, probes.length, shutdowns.length, verifications],
+      aborted: [...opens, ...probes].map(({ signal }) => signal.aborted),
+      emitted,
+    });
+  }
+
+  send(event: ConnectionEvent): this {
+    this.actor.send(event);
+    return this;
+  }
+
+  /** Settles the latest dial. */
+  async opened(): Promise<this> {
+    latest(this.opens).resolve();
+    await settled();
+    return this;
+  }
+
+  async openFailed(failure: OpenFailure): Promise<this> {
+    latest(this.opens).reject(failure);
+    await settled();
+    return this;
+  }
+
+  async probed(outcome: ProbeOutcome): Promise<this> {
+    latest(this.probes).resolve(outcome);
+    await settled();
+    return this;
+  }
+
+  async shutDown(how: 'resolve' | 'reject' = 'resolve'): Promise<this> {
+    latest(this.shutdowns)[how](undefined as never);
+    await settled();
+    return this;
+  }
+
+  pass(ms: number): this {
+    this.clock.increment(ms);
+    return this;
+  }
+
+  /** A definitive loss of the current generation. */
+  lose(stricken: Extract<ConnectionEvent, { type: 'lost' }>['stricken'] = null): this {
+    const { generation } = this.context;
+    return this.send({ type: 'lost', generation, cause: 'session-unknown', stricken });
+  }
+
+  suspect(facts: Partial<Extract<ConnectionEvent, { type: 'suspected' }>> = {}): this {
+    const { generation } = this.context;
+    return this.send({ type: 'suspected', generation, cause: 'deaf', busy: false, ...facts });
+  }
+}
+
+function start<I, O>(started: Started<I, O>[], input: I, signal: AbortSignal): Promise<O> {
+  const next = { ...deferred<O>(), input, signal };
+  started.push(next);
+  return next.promise;
+}
+
+function latest<T>(list: T[]): T {
+  const last = list.at(-1);
+  if (last === undefined) throw new Error('that actor was never started');
+  return last;
+}
+
+/** Until what a settled promise causes has happened: several microtasks, and no timer. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+}
