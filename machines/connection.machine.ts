@@ -21,7 +21,8 @@
  *  connecting                                                                        ready               own recreating          closing
  *                                                                                                        own exhausted (spent)
  *                                                                                                        lent failed-ownership
- *  ready                              own recreating lost              lent connecting                                           closing
+ *  ready              (noted while    own recreating lost              lent connecting                                           closing
+ *                      probing)
  *  lost               own recreating  own recreating                                                                             closing
  *                     own exhausted (spent)
  *  recreating                         own recreating                                 ready               recreating              closing
@@ -32,8 +33,8 @@
  *  closing                                                                           closed (shut down)
  *  closed
  *
- *  lost, at once: lent -> failed-ownership; own -> recreating if eager or if the stricken operation may be sent
- *  again, exhausted if the budget is spent; otherwise it rests.
+ *  lost, at once: lent -> failed-ownership; own -> recreating if eager, if the stricken operation may be sent
+ *  again or if a demand was noted; exhausted if the budget is spent; otherwise it rests.
  *  recreating, after `window`: exhausted. ready, probe failed: lost. exhausted, after `coolDown`: cooled.
  */
 import { and, assign, emit, fromCallback, fromPromise, setup } from 'xstate';
@@ -87,6 +88,8 @@ export interface ConnectionContext extends ConnectionInput {
   readonly cause: Cause | null;
   /** The operation that was stricken by the loss, and whether it is proven not to have run. */
   readonly stricken: StrickenOperation | null;
+  /** An operation waits for the outcome of the running probe, and may be sent (again) after it. */
+  readonly wanted: boolean;
   /** What the running probe is about. */
   readonly suspicion: Cause | null;
   /** Unanswered heartbeats in a row. */
@@ -183,6 +186,7 @@ export const connectionMachine = setup({
         (context.suspicion !== 'heartbeat' || context.misses + 1 >= context.missedHeartbeats)),
     recreationIsWanted: ({ context }) =>
       context.recreate === 'eager' ||
+      context.wanted ||
       (context.stricken !== null && maySendAgain(context.stricken.policy, context.stricken.execution)),
     budgetIsSpent: ({ context }) => context.attempts >= context.maxAttempts,
     budgetIsLeft: ({ context }) => context.attempts < context.maxAttempts,
@@ -208,6 +212,7 @@ export const connectionMachine = setup({
       retryAfterMs: 0,
       cause: null,
       suspicion: null,
+      wanted: false,
       misses: 0,
       stricken: null,
     })),
@@ -219,7 +224,8 @@ export const connectionMachine = setup({
       retryAfterMs: failure.retryAfterMs,
     })),
     rememberLoss: assign((_, params: { cause: Cause; stricken: StrickenOperation | null }) => params),
-    rememberSuspicion: assign((_, params: { cause: Cause }) => ({ suspicion: params.cause })),
+    rememberSuspicion: assign((_, params: { cause: Cause }) => ({ suspicion: params.cause, wanted: false })),
+    noteDemand: assign({ wanted: true }),
     countMiss: assign(({ context }, outcome: ProbeOutcome) => ({
       misses: outcome.verdict === 'unanswered' ? context.misses + 1 : 0,
     })),
@@ -244,6 +250,7 @@ export const connectionMachine = setup({
     retryAfterMs: 0,
     cause: null,
     stricken: null,
+    wanted: false,
     suspicion: null,
     misses: 0,
   }),
@@ -341,6 +348,7 @@ export const connectionMachine = setup({
           },
         },
         probing: {
+          on: { demand: { actions: 'noteDemand' } },
           invoke: {
             src: 'probe',
             input: ({ context }) => ({ generation: context.generation, suspicion: context.suspicion }),

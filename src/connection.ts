@@ -170,10 +170,12 @@ export class Connection extends ClientMethodsBase {
   }
 
   #send(call: Call, generation: Generation): Promise<unknown> {
-    return generation.send(call, totalMs(call), (failed) =>
-      this.#troubles.failed(call, this.#judgeAndReport(call, failed)),
-    );
+    return generation.send(call, totalMs(call), this.#onFailure);
   }
+
+  /** Made once, so that a call that succeeds does not pay for it. */
+  readonly #onFailure = (failed: FailedSend) =>
+    this.#troubles.failed(failed.call, this.#judgeAndReport(failed));
 
   async #sendAgain(call: Call): Promise<unknown> {
     const generation = this.#generations.current;
@@ -182,7 +184,7 @@ export class Connection extends ClientMethodsBase {
       throw { error: undefined, evidence, generation: this.generation } satisfies JudgedFailure;
     }
     return generation.send(call, remainingMs(call), async (failed) => {
-      throw this.#judgeAndReport(call, failed);
+      throw this.#judgeAndReport(failed);
     });
   }
 
@@ -206,9 +208,10 @@ export class Connection extends ClientMethodsBase {
   }
 
   /** The one place where the failure of a call reaches the connection's machine. */
-  #judgeAndReport(call: Call, failed: FailedSend): JudgedFailure {
+  #judgeAndReport(failed: FailedSend): JudgedFailure {
+    const { call } = failed;
     const generation = failed.generation.number;
-    let evidence = this.#judge.call(call, failed);
+    let evidence = this.#judge.call(failed);
     // What was in flight on a generation that is gone has no other way to learn it.
     if (evidence.connection === 'suspect' && this.#isGone(failed.generation, evidence)) {
       evidence = { ...evidence, connection: 'lost' };

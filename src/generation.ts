@@ -16,6 +16,7 @@ import { withinLimit } from './within-limit.ts';
 
 /** A send that failed, with what only its generation knows about it. */
 export interface FailedSend {
+  readonly call: Call;
   readonly generation: Generation;
   readonly error: unknown;
   readonly session: CarriedSession;
@@ -95,7 +96,7 @@ export class OwnedGeneration implements Generation {
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
     const exchange = this.#witness.begin(call.options?.onresumptiontoken);
     const options: Mutable<CallOptions> = sendOptions(call, leftMs);
-    options.onresumptiontoken = exchange.onresumptiontoken;
+    options.onresumptiontoken = exchange.token;
     const borrowed = borrowSignal(call, leftMs, options);
     return invoke(call, this.client, options).then(
       (result) => {
@@ -105,13 +106,8 @@ export class OwnedGeneration implements Generation {
       (error: unknown) => {
         this.#settled(exchange, borrowed);
         const overdue = borrowed?.overdue() === true;
-        return onFailure({
-          generation: this,
-          error,
-          session: carried(exchange.sessionId),
-          exchange,
-          overdue,
-        });
+        const session = carried(exchange.sessionId);
+        return onFailure({ call, generation: this, error, session, exchange, overdue });
       },
     );
   }
@@ -190,7 +186,7 @@ export class LentGeneration implements Generation {
         this.inFlight--;
         borrowed?.release();
         const overdue = borrowed?.overdue() === true;
-        return onFailure({ generation: this, error, session, exchange: undefined, overdue });
+        return onFailure({ call, generation: this, error, session, exchange: undefined, overdue });
       },
     );
   }

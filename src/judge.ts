@@ -1,6 +1,5 @@
 /** Turns the failure of a call into evidence: the host's own rule first, then the classifier. */
 import type { Evidence } from '../machines/vocabulary.ts';
-import type { Call } from './call.ts';
 import type { OperationFailure } from './errors.ts';
 import { classify } from './evidence/classify.ts';
 import { shapeOf } from './evidence/error-shape.ts';
@@ -19,10 +18,8 @@ export class Judge {
     this.#logger = logger;
   }
 
-  call(
-    { spec, options }: Call,
-    { generation, error, session, exchange, overdue }: FailedSend,
-  ): OperationFailure {
+  call({ call, generation, error, session, exchange, overdue }: FailedSend): OperationFailure {
+    const { spec, options } = call;
     const evidence =
       this.#ask(error, spec, session) ??
       classify({

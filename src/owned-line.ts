@@ -179,7 +179,7 @@ class Dial {
     this.#stop.signal.throwIfAborted();
     this.#transport = transport as TransportShape;
     this.#client = client as unknown as ClientShape;
-    this.#witness.watch(this.#transport);
+    this.#witness.watch(this.#transport, description.kind !== 'stdio');
     // The SDK's own timer would send a cancellation, which `initialize` forbids; the limit around this is ours.
     await client.connect(transport, { timeout: MAX_DURATION_MS });
     return new OwnedGeneration(this.#number, this.#client, this.#transport, this.#witness);
@@ -197,7 +197,7 @@ class Dial {
     }
     this.#client = client;
     this.#transport = transport;
-    this.#witness.watch(transport);
+    this.#witness.watch(transport, transport.terminateSession !== undefined);
     return new OwnedGeneration(this.#number, client, transport, this.#witness);
   }
 }

@@ -4,8 +4,8 @@
  * until its timeout (60 s by default); the witness answers in the server's stead, with an error.
  *
  * A request is tied to its call by the `onresumptiontoken` function that the call passes: both SDK versions hand
- * that very function to `transport.send`, for every request of a call. This costs one map look-up, where
- * AsyncLocalStorage would slow every promise of the host's process.
+ * that very function to `transport.send`, for every request of a call. The function carries its exchange, which
+ * costs next to nothing, where AsyncLocalStorage would slow every promise of the host's process.
  */
 import type { Evidence } from '../../machines/vocabulary.ts';
 import { whenBodyEnds } from './body-end.ts';
@@ -31,26 +31,30 @@ export interface WitnessListener {
 
 /** One call in flight, as seen on the wire. */
 export class Exchange {
-  requestId: string | number | undefined;
-  sessionId: string | undefined;
+  requestId: string | number | undefined = undefined;
+  sessionId: string | undefined = undefined;
   /** An earlier request of this call reached the server and was not turned away. */
   earlierLegMayHaveRun = false;
-  verdict: Evidence | undefined;
+  lastLegMayHaveRun = false;
+  posted = false;
+  verdict: Evidence | undefined = undefined;
+  /** The SDK has settled the call. */
+  settled = false;
   /** The answer stream ended, and the SDK is trying to resume it. */
   stalled = false;
-  lastEventId: string | undefined;
+  lastEventId: string | undefined = undefined;
   failedResumes = 0;
-  #lastLegMayHaveRun = false;
-  #posted = false;
 
   /** Passed with every request of the call; see the head of this file. */
-  readonly onresumptiontoken: (token: string) => void;
+  readonly token: TokenListener;
 
   constructor(forward: ((token: string) => void) | undefined) {
-    this.onresumptiontoken = (token) => {
-      this.lastEventId = token;
-      forward?.(token);
+    const token: TokenListener = (eventId) => {
+      this.lastEventId = eventId;
+      forward?.(eventId);
     };
+    token.exchange = this;
+    this.token = token;
   }
 
   /** The client handed a request of this call to the transport. */
@@ -58,67 +62,69 @@ export class Exchange {
     this.requestId = requestId;
     this.sessionId = sessionId;
     this.stalled = false;
-    this.#posted = false;
+    this.posted = false;
     this.#noteLeg();
   }
 
   /** The transport POSTed it; more than once if it had to authorise first. */
   notePost(sessionId: string | null): void {
     this.sessionId = sessionId ?? undefined;
-    if (this.#posted) this.#noteLeg();
-    this.#posted = true;
+    if (this.posted) this.#noteLeg();
+    this.posted = true;
   }
 
   #noteLeg(): void {
-    this.earlierLegMayHaveRun ||= this.#lastLegMayHaveRun;
-    this.#lastLegMayHaveRun = true;
-  }
-
-  noteTurnedAway(): void {
-    this.#lastLegMayHaveRun = false;
+    this.earlierLegMayHaveRun ||= this.lastLegMayHaveRun;
+    this.lastLegMayHaveRun = true;
   }
 }
 
+interface TokenListener {
+  (eventId: string): void;
+  exchange?: Exchange;
+}
+
 export class Witness {
-  readonly #exchanges = new Map<(token: string) => void, Exchange>();
+  /** Calls that were begun and have not settled. */
+  inFlight = 0;
+  /** What the server last asked with `Retry-After`, in milliseconds. */
+  retryAfterMs = 0;
   readonly #byRequestId = new Map<string | number, Exchange>();
   readonly #listener: WitnessListener;
   #transport: TransportShape | undefined;
-  /** What the server last asked with `Retry-After`, in milliseconds. */
-  retryAfterMs = 0;
 
   constructor(listener: WitnessListener) {
     this.#listener = listener;
   }
 
-  get inFlight(): number {
-    return this.#exchanges.size;
-  }
-
   begin(forward: ((token: string) => void) | undefined): Exchange {
-    const exchange = new Exchange(forward);
-    this.#exchanges.set(exchange.onresumptiontoken, exchange);
-    return exchange;
+    this.inFlight++;
+    return new Exchange(forward);
   }
 
   end(exchange: Exchange): void {
-    this.#exchanges.delete(exchange.onresumptiontoken);
-    if (exchange.requestId !== undefined) this.#byRequestId.delete(exchange.requestId);
+    this.inFlight--;
+    exchange.settled = true;
+    if (exchange.requestId !== undefined && this.#byRequestId.size > 0) {
+      this.#byRequestId.delete(exchange.requestId);
+    }
   }
 
-  /** Sees every request that the client hands to its transport from now on. */
-  watch(transport: TransportShape): void {
+  /**
+   * Sees every request that the client hands to its transport from now on. `answersMayBeLost`: it is one over
+   * HTTP, where an answer can be lost without the transport closing.
+   */
+  watch(transport: TransportShape, answersMayBeLost: boolean): void {
     this.#transport = transport;
     const send = transport.send.bind(transport);
-    const endsStreams = transport.terminateSession !== undefined;
     transport.send = (message: JsonRpcMessage, options?: SendOptions) => {
-      const token = options?.onresumptiontoken;
-      const exchange = token && this.#exchanges.get(token);
-      if (!exchange || message.method === undefined || message.id === undefined)
+      const exchange = (options?.onresumptiontoken as TokenListener | undefined)?.exchange;
+      if (exchange === undefined || message.method === undefined || message.id === undefined) {
         return send(message, options);
+      }
       if (exchange.requestId !== undefined) this.#byRequestId.delete(exchange.requestId);
       exchange.beginLeg(message.id, transport.sessionId);
-      if (!endsStreams) return send(message, options);
+      if (!answersMayBeLost) return send(message, options);
       this.#byRequestId.set(message.id, exchange);
       // SDK v2 tells when a request's stream ended for good; v1 ignores the option.
       const onRequestStreamEnd = () => this.#settleUnlessAnswered(exchange);
@@ -138,7 +144,7 @@ export class Witness {
 
   /** The session is gone: nobody will resume the answer streams that have ended. */
   settleStalled(): void {
-    for (const exchange of this.#exchanges.values()) {
+    for (const exchange of this.#byRequestId.values()) {
       if (exchange.stalled) this.#settle(exchange);
     }
   }
@@ -146,7 +152,7 @@ export class Witness {
   /** No answer can come on this transport any more. */
   settleAll(): void {
     setTimeout(() => {
-      for (const exchange of this.#exchanges.values()) this.#settle(exchange);
+      for (const exchange of this.#byRequestId.values()) this.#settle(exchange);
     }, PARSER_GRACE_MS);
   }
 
@@ -155,7 +161,7 @@ export class Witness {
     const response = await base(url, init);
     if (response.status === 429 || response.status === 503) this.retryAfterMs = retryAfterMsOf(response);
     if (exchange === undefined) return response;
-    if (TURNED_AWAY.includes(response.status)) exchange.noteTurnedAway();
+    if (TURNED_AWAY.includes(response.status)) exchange.lastLegMayHaveRun = false;
     if (response.status === 202 && this.#answersComeWithPosts) this.#settleUnlessAnswered(exchange);
     if (response.body !== null && isEventStream(response)) {
       whenBodyEnds(response.body, () => this.#answerStreamEnded(exchange));
@@ -226,14 +232,14 @@ export class Witness {
   }
 
   #stalledAt(lastEventId: string): Exchange | undefined {
-    for (const exchange of this.#exchanges.values()) {
+    for (const exchange of this.#byRequestId.values()) {
       if (exchange.stalled && exchange.lastEventId === lastEventId) return exchange;
     }
     return undefined;
   }
 
   #answerStreamEnded(exchange: Exchange): void {
-    if (!this.#isPending(exchange)) return;
+    if (exchange.settled) return;
     if (exchange.lastEventId === undefined) {
       this.#settleUnlessAnswered(exchange);
       return;
@@ -246,13 +252,9 @@ export class Witness {
     setTimeout(() => this.#settle(exchange), PARSER_GRACE_MS);
   }
 
-  #isPending(exchange: Exchange): boolean {
-    return this.#exchanges.get(exchange.onresumptiontoken) === exchange;
-  }
-
   /** Rejects the call through the SDK itself, so that the SDK forgets the request too. */
   #settle(exchange: Exchange): void {
-    if (!this.#isPending(exchange) || exchange.requestId === undefined) return;
+    if (exchange.settled || exchange.requestId === undefined) return;
     exchange.verdict = ANSWER_LOST;
     const error = { code: -32000, message: 'The answer can no longer come: its stream ended before it' };
     this.#transport?.onmessage?.({ jsonrpc: '2.0', id: exchange.requestId, error } as never);
