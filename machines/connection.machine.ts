@@ -224,9 +224,10 @@ export const connectionMachine = setup({
       retryAfterMs: failure.retryAfterMs,
     })),
     rememberLoss: assign((_, params: { cause: Cause; stricken: StrickenOperation | null }) => params),
-    rememberSuspicion: assign((_, params: { cause: Cause }) => ({ suspicion: params.cause, wanted: false })),
+    rememberSuspicion: assign((_, params: { cause: Cause }) => ({ suspicion: params.cause })),
     noteDemand: assign({ wanted: true }),
-    countMiss: assign(({ context }, outcome: ProbeOutcome) => ({
+    settleSuspicion: assign(({ context }, outcome: ProbeOutcome) => ({
+      wanted: false,
       misses: outcome.verdict === 'unanswered' ? context.misses + 1 : 0,
     })),
   },
@@ -363,7 +364,7 @@ export const connectionMachine = setup({
               },
               {
                 target: 'steady',
-                actions: [{ type: 'countMiss', params: ({ event }) => event.output }, 'announceProbe'],
+                actions: [{ type: 'settleSuspicion', params: ({ event }) => event.output }, 'announceProbe'],
               },
             ],
           },

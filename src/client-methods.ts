@@ -1,6 +1,7 @@
 /** The SDK `Client`'s method names, parameters and results, so that a handle stands where a client stood. */
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
+import { splitRequestArguments, splitToolArguments } from './call-arguments.ts';
 import { OPERATIONS, type OperationSpec, operationOf } from './operations.ts';
 import { type Callable, type CallOptions, type ClientShape, isVersion2 } from './transports/client-shape.ts';
 
@@ -34,32 +35,17 @@ export interface ClientMethods {
   getInstructions: Client['getInstructions'];
 }
 
-function isSchema(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return '~standard' in value || '_zod' in value || 'safeParse' in value;
-}
-
-/** v1 takes `(params, resultSchema?, options?)`, v2 `(params, options?)`. */
-function splitToolArguments(
-  second: unknown,
-  third: unknown,
-): [schema: unknown, options: CallOptions | undefined] {
-  if (second === undefined || isSchema(second)) return [second, third as CallOptions | undefined];
-  return [undefined, second as CallOptions];
-}
-
 function callToolOn(client: Callable<ClientShape>, params: unknown, schema: unknown, options: CallOptions) {
   if (!isVersion2(client)) return client.callTool(params, schema, options);
   if (schema === undefined) return client.callTool(params, options);
   return client.request({ method: OPERATIONS.callTool.method, params }, schema, options);
 }
 
-function splitRequestArguments(
-  second: unknown,
-  third: unknown,
-): [schema: unknown, options: CallOptions | undefined] {
-  if (isSchema(second)) return [second, third as CallOptions | undefined];
-  return [undefined, (third ?? second) as CallOptions | undefined];
+/** v1 would send the request first, and then fail on its answer. */
+function requestOn(client: Callable<ClientShape>, request: object, schema: unknown, options: CallOptions) {
+  if (schema !== undefined) return client.request(request, schema, options);
+  if (isVersion2(client)) return client.request(request, options);
+  throw new TypeError('request(): a client of SDK v1 needs the result schema as the second argument');
 }
 
 export abstract class ClientMethodsBase {
@@ -140,7 +126,7 @@ export abstract class ClientMethodsBase {
   request(request: { method: string; params?: unknown }, second?: unknown, third?: unknown) {
     const [schema, options] = splitRequestArguments(second, third);
     return this.perform(operationOf(request.method), request.params, options, (client, o) =>
-      schema === undefined ? client.request(request, o) : client.request(request, schema, o),
+      requestOn(client, request, schema, o),
     );
   }
 

@@ -13,7 +13,12 @@ import { type Call, policyFacts, remainingMs, totalMs } from './call.ts';
 import { ClientMethodsBase, type Invoke } from './client-methods.ts';
 import { backgroundClock, type Clock } from './clock.ts';
 import { bindConnection, runnableConnectionMachine } from './connection-actors.ts';
-import { ConnectionClosedError, ConnectionUnavailableError, type OperationFailure } from './errors.ts';
+import {
+  ConnectionClosedError,
+  ConnectionUnavailableError,
+  InvalidOptionsError,
+  type OperationFailure,
+} from './errors.ts';
 import type { ConnectionEvents } from './events.ts';
 import type { FailedSend, Generation } from './generation.ts';
 import { Generations } from './generations.ts';
@@ -26,6 +31,7 @@ import { probe } from './probe.ts';
 import { actionFor, type ConnectionStatus } from './status.ts';
 import type { Callable, CallOptions, ClientShape } from './transports/client-shape.ts';
 import { type JudgedFailure, Troubles } from './troubles.ts';
+import { isDuration, MAX_DURATION_MS } from './validation.ts';
 
 export interface ConnectionParts {
   readonly name: string;
@@ -157,8 +163,10 @@ export class Connection extends ClientMethodsBase {
     invoke: Invoke,
   ): Promise<unknown> {
     const timeoutMs = options?.timeout ?? this.#settings.timeouts.requestTimeoutMs;
-    if (!(timeoutMs >= 0))
-      return Promise.reject(new RangeError('timeout: expected a duration of 0 ms or more'));
+    if (!isDuration(timeoutMs)) return Promise.reject(this.#invalidDuration('timeout'));
+    const cap = options?.maxTotalTimeout;
+    if (cap !== undefined && !isDuration(cap))
+      return Promise.reject(this.#invalidDuration('maxTotalTimeout'));
     const call: Call = { spec, params, options, invoke, timeoutMs, startedAt: performance.now() };
     const generation = this.#generations.current;
     const answer = generation === undefined ? this.#arrive(call) : this.#send(call, generation);
@@ -306,6 +314,10 @@ export class Connection extends ClientMethodsBase {
 
   #refuseIfClosed(): void {
     if (this.#isClosed()) throw this.#closedError();
+  }
+
+  #invalidDuration(option: string): InvalidOptionsError {
+    return new InvalidOptionsError(this.name, option, `expected a duration of 0 to ${MAX_DURATION_MS} ms`);
   }
 
   #closedError(call?: Call): ConnectionClosedError {

@@ -1,17 +1,20 @@
 /** One client of a connection, with the calls that are in flight on it. */
-import type { Cause } from '../machines/vocabulary.ts';
+import type { Cause, Evidence } from '../machines/vocabulary.ts';
 import { type Call, capOf, sendOptions } from './call.ts';
 import type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
+import { listenToLent } from './lent-hooks.ts';
 import { type RequestSignal, requestSignal } from './signals.ts';
 import {
   type Callable,
   type CallOptions,
   type ClientShape,
+  isVersion2,
+  mayTakeSeveralRequests,
   type SessionShape,
   type TransportShape,
   transportOf,
 } from './transports/client-shape.ts';
-import type { Exchange, Witness } from './transports/witness.ts';
+import { type Exchange, headersCarrying, type Witness } from './transports/witness.ts';
 import { withinLimit } from './within-limit.ts';
 
 /** A send that failed, with what only its generation knows about it. */
@@ -20,7 +23,10 @@ export interface FailedSend {
   readonly generation: Generation;
   readonly error: unknown;
   readonly session: CarriedSession;
-  readonly exchange: Exchange | undefined;
+  /** What the witness saw, where we own the transport. */
+  readonly witnessed: Evidence | undefined;
+  /** An earlier request of the same call reached the server, or may have. */
+  readonly earlierLegMayHaveRun: boolean;
   /** The cap on the whole call ended it. */
   readonly overdue: boolean;
 }
@@ -72,6 +78,7 @@ export class OwnedGeneration implements Generation {
   pingUnsupported = false;
   readonly #transport: TransportShape | undefined;
   readonly #witness: Witness;
+  readonly #isVersion2: boolean;
   #onIdle: (() => void) | undefined;
 
   constructor(number: number, client: ClientShape, transport: TransportShape | undefined, witness: Witness) {
@@ -79,6 +86,7 @@ export class OwnedGeneration implements Generation {
     this.client = client as unknown as Callable<ClientShape>;
     this.#transport = transport;
     this.#witness = witness;
+    this.#isVersion2 = isVersion2(client);
   }
 
   get inFlight(): number {
@@ -97,6 +105,7 @@ export class OwnedGeneration implements Generation {
     const exchange = this.#witness.begin(call.options?.onresumptiontoken);
     const options: Mutable<CallOptions> = sendOptions(call, leftMs);
     options.onresumptiontoken = exchange.token;
+    if (this.#isVersion2) options.headers = headersCarrying(exchange, options.headers);
     const borrowed = borrowSignal(call, leftMs, options);
     return invoke(call, this.client, options).then(
       (result) => {
@@ -107,7 +116,15 @@ export class OwnedGeneration implements Generation {
         this.#settled(exchange, borrowed);
         const overdue = borrowed?.overdue() === true;
         const session = carried(exchange.sessionId);
-        return onFailure({ call, generation: this, error, session, exchange, overdue });
+        return onFailure({
+          call,
+          generation: this,
+          error,
+          session,
+          witnessed: exchange.verdict,
+          earlierLegMayHaveRun: exchange.earlierLegMayHaveRun,
+          overdue,
+        });
       },
     );
   }
@@ -141,9 +158,11 @@ export class OwnedGeneration implements Generation {
     if (terminate && transport?.sessionId !== undefined && transport.terminateSession !== undefined) {
       await withinLimit(() => transport.terminateSession?.(), limitMs);
     }
-    await withinLimit(() => (this.client as unknown as ClientShape).close(), limitMs);
-    // A client that lost its transport does not close it, and a child may have left descendants.
-    await withinLimit(() => transport?.close(), limitMs);
+    await withinLimit(async () => {
+      await (this.client as unknown as ClientShape).close();
+      // A client that lost its transport does not close it, and a child may have left descendants.
+      await transport?.close();
+    }, limitMs);
   }
 }
 
@@ -162,13 +181,19 @@ export class LentGeneration implements Generation {
   pingUnsupported = false;
   readonly processEnd = undefined;
   readonly #supplied: SessionShape;
-  #giveBack: () => void;
+  readonly #giveBack: () => void;
 
   constructor(number: number, supplied: SessionShape, client: ClientShape, hooks: LentHooks) {
     this.number = number;
     this.#supplied = supplied;
     this.client = client as unknown as Callable<ClientShape>;
-    this.#giveBack = this.#listen(supplied, hooks);
+    this.#giveBack = listenToLent(supplied, {
+      closed: () => {
+        this.closed = true;
+        hooks.lost(number, 'connection-closed');
+      },
+      failed: (error) => hooks.hinted(number, error),
+    });
   }
 
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
@@ -186,7 +211,16 @@ export class LentGeneration implements Generation {
         this.inFlight--;
         borrowed?.release();
         const overdue = borrowed?.overdue() === true;
-        return onFailure({ call, generation: this, error, session, exchange: undefined, overdue });
+        return onFailure({
+          call,
+          generation: this,
+          error,
+          session,
+          witnessed: undefined,
+          // Nobody has counted the requests that the caller's client made of this call.
+          earlierLegMayHaveRun: mayTakeSeveralRequests(this.#supplied),
+          overdue,
+        });
       },
     );
   }
@@ -200,31 +234,4 @@ export class LentGeneration implements Generation {
   giveBack(): void {
     this.#giveBack();
   }
-
-  #listen(supplied: SessionShape, hooks: LentHooks): () => void {
-    const { onclose, onerror } = supplied;
-    const hadOnclose = Object.hasOwn(supplied, 'onclose');
-    const hadOnerror = Object.hasOwn(supplied, 'onerror');
-    const ourOnclose = () => {
-      onclose?.call(supplied);
-      this.closed = true;
-      hooks.lost(this.number, 'connection-closed');
-    };
-    const ourOnerror = (error: Error) => {
-      onerror?.call(supplied, error);
-      hooks.hinted(this.number, error);
-    };
-    // A frozen object cannot be watched; its loss then shows with the next operation.
-    Reflect.set(supplied, 'onclose', ourOnclose);
-    Reflect.set(supplied, 'onerror', ourOnerror);
-    return () => {
-      if (supplied.onclose === ourOnclose) restore(supplied, 'onclose', onclose, hadOnclose);
-      if (supplied.onerror === ourOnerror) restore(supplied, 'onerror', onerror, hadOnerror);
-    };
-  }
-}
-
-function restore(target: SessionShape, key: 'onclose' | 'onerror', value: unknown, had: boolean): void {
-  if (had) Object.assign(target, { [key]: value });
-  else delete target[key];
 }

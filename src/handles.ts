@@ -7,7 +7,7 @@ import type { ConnectionState } from '../machines/connection.machine.ts';
 import type { Ownership } from '../machines/vocabulary.ts';
 import type { ClientMethods } from './client-methods.ts';
 import { Connection } from './connection.ts';
-import { NotConnectedError } from './errors.ts';
+import { InvalidOptionsError, NotConnectedError } from './errors.ts';
 import type { ConnectionEvents } from './events.ts';
 import { isConnected, type LentLine } from './lent-line.ts';
 import type { ConnectionStatus } from './status.ts';
@@ -48,6 +48,7 @@ export interface CallerOwnedConnection<Supplied> extends ConnectionHandle {
    * The caller's own act after a loss: another connected client, or the same one that its caller has connected
    * again. What was supplied before stays untouched.
    * @throws {NotConnectedError} when it is not connected; then nothing has changed.
+   * @throws {InvalidOptionsError} when it is no client, or no session.
    * @throws {ConnectionClosedError} after `close()`.
    */
   replace(supplied: Supplied): Promise<void>;
@@ -72,20 +73,25 @@ export class LentConnection extends Connection {
   }
 
   async replace(supplied: unknown): Promise<void> {
-    refuseUnlessConnected(this.name, this.ownership, supplied);
+    checkSupplied(this.name, this.ownership, supplied);
     this.takeReplacement((line) => (line as LentLine).supply(supplied));
   }
 }
 
-export function refuseUnlessConnected(
+/** Is it what it should be, and is it connected? */
+export function checkSupplied(
   connection: string,
   ownership: Ownership,
   supplied: unknown,
 ): asserts supplied is SessionShape {
-  const session = supplied as SessionShape | null | undefined;
-  if (typeof session?.request !== 'function' || !isConnected(session)) {
-    throw new NotConnectedError({ connection, ownership });
+  const { request, callTool } = (supplied ?? {}) as Partial<Record<string, unknown>>;
+  if (ownership === 'caller-client' && (typeof request !== 'function' || typeof callTool !== 'function')) {
+    throw new InvalidOptionsError(connection, 'client', 'expected a connected MCP client');
   }
+  if (typeof request !== 'function') {
+    throw new InvalidOptionsError(connection, 'session', 'expected an object with request()');
+  }
+  if (!isConnected(supplied as SessionShape)) throw new NotConnectedError({ connection, ownership });
 }
 
 /** The owned handle at run time. */

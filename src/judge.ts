@@ -18,7 +18,8 @@ export class Judge {
     this.#logger = logger;
   }
 
-  call({ call, generation, error, session, exchange, overdue }: FailedSend): OperationFailure {
+  call(failed: FailedSend): OperationFailure {
+    const { call, generation, error, session, overdue, witnessed, earlierLegMayHaveRun } = failed;
     const { spec, options } = call;
     const evidence =
       this.#ask(error, spec, session) ??
@@ -28,8 +29,8 @@ export class Judge {
         aborted: options?.signal?.aborted === true,
         overdue,
         transportClosed: generation.closed,
-        earlierLegMayHaveRun: exchange?.earlierLegMayHaveRun === true,
-        witnessed: exchange?.verdict,
+        earlierLegMayHaveRun,
+        witnessed,
         trust404: this.#options.trust404,
       });
     const process = evidence.connection === 'lost' ? generation.processEnd : undefined;

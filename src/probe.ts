@@ -2,6 +2,7 @@
 import type { ProbeInput, ProbeOutcome } from '../machines/connection.machine.ts';
 import type { Evidence } from '../machines/vocabulary.ts';
 import type { Generation } from './generation.ts';
+import { OPERATIONS } from './operations.ts';
 
 const METHOD_NOT_FOUND = -32601;
 
@@ -13,16 +14,13 @@ export interface ProbeContext {
 }
 
 /** Revision 2026-07-28 has no `ping`; its SDK refuses it without sending anything. */
-async function ask(generation: Generation, context: ProbeContext): Promise<void> {
+async function ask({ client }: Generation, context: ProbeContext): Promise<void> {
   const options = { timeout: context.timeoutMs, signal: context.signal };
-  const client = generation.client as typeof generation.client & {
-    discover?: (o: object) => Promise<unknown>;
-  };
   try {
     await client.ping(options);
   } catch (error) {
-    if (client.discover === undefined || context.judge(error).cause !== 'unsupported') throw error;
-    await client.discover(options);
+    if (context.judge(error).cause !== 'unsupported') throw error;
+    await client.request({ method: OPERATIONS.discover.method }, options);
   }
 }
 

@@ -8,9 +8,9 @@ import { ConnectionClosedError, InvalidOptionsError } from './errors.ts';
 import {
   type CallerOwnedConnection,
   type ConnectionHandle,
+  checkSupplied,
   LentConnection,
   type OwnedConnection,
-  refuseUnlessConnected,
   SupervisedConnection,
   type SuppliedClient,
   type SuppliedSession,
@@ -149,7 +149,7 @@ class SupervisorMap implements Supervisor {
   ): CallerOwnedConnection<Supplied> {
     this.#checkName(name);
     const settings = adoptSettings(name, options);
-    refuseUnlessConnected(name, ownership, supplied);
+    checkSupplied(name, ownership, supplied);
     const handle = new LentConnection({
       name,
       ownership,

@@ -197,7 +197,8 @@ export class Troubles {
       call,
       sent,
       error: failure?.error,
-      evidence: failure?.evidence ?? obstacle,
+      // The machine knows what a probe has proved since.
+      evidence: failure === undefined ? obstacle : { ...failure.evidence, ...context.evidence },
       lastDial: this.host.lastDial(),
     });
   }

@@ -6,6 +6,11 @@ import type { AdoptOptions, OwnOptions, Settings } from './options.ts';
 /** Longer timers than this fire at once in Node and in browsers. */
 export const MAX_DURATION_MS = 2 ** 31 - 1;
 
+/** Of one call, where a schema would cost more than the call's own bookkeeping. */
+export function isDuration(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= MAX_DURATION_MS;
+}
+
 const duration = z
   .number({ error: 'expected a duration in milliseconds' })
   .min(0, { error: 'expected a duration of 0 ms or more' })

@@ -1,19 +1,19 @@
-// A Streamable HTTP server as lean as the SDK allows, in a process of its own. Counts what reached it, forgets
+// A Streamable HTTP server in a process of its own. Counts what reached it, forgets
 // all sessions when told to, and answers an unknown session with 404.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { CallToolRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
 
 const sessions = new Map();
 const counts = { initialize: 0, call: 0, unknown: 0 };
 
 async function open() {
-  const server = new Server({ name: 'bench-server', version: '1.0.0' }, { capabilities: { tools: {} } });
-  server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
+  const server = new McpServer({ name: 'bench-server', version: '1.0.0' });
+  server.registerTool('echo', { inputSchema: { text: z.string() } }, ({ text }) => {
     counts.call++;
-    return { content: [{ type: 'text', text: String(params.arguments?.text) }] };
+    return { content: [{ type: 'text', text }] };
   });
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: randomUUID,

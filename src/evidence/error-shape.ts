@@ -28,7 +28,8 @@ export interface ErrorShape {
 const MAX_CAUSE_DEPTH = 4;
 const V1_BODY_PREFIX = 'Streamable HTTP error: Error POSTing to endpoint: ';
 const SSE_POST_FAILURE = /^Error POSTing to endpoint \(HTTP (\d{3})\): /;
-const SYSTEM_CODE = /^(E[A-Z0-9_]{2,}|UND_ERR_[A-Z_]+|HPE_[A-Z_]+|[A-Z_]*(CERT|SSL|TLS|ISSUER)[A-Z_]*)$/;
+const SYSTEM_CODE =
+  /^(E[A-Z0-9_]{2,}|UND_ERR_[A-Z_]+|HPE_[A-Z_]+|[A-Z_]*(CERT|SSL|TLS|ISSUER|LEAF_SIGNATURE)[A-Z_]*)$/;
 
 function record(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
@@ -61,7 +62,7 @@ function statusOf(fields: Readonly<Record<string, unknown>>, isRpc: boolean): nu
   for (const candidate of [fields.status, record(fields.data).status, fields.code]) {
     if (isHttpStatus(candidate)) return candidate;
   }
-  const legacy = SSE_POST_FAILURE.exec(text(fields.message));
+  const legacy = text(fields.name) === 'Error' && SSE_POST_FAILURE.exec(text(fields.message));
   return legacy ? Number(legacy[1]) : undefined;
 }
 
@@ -80,7 +81,7 @@ function bodyOf(message: string, data: Readonly<Record<string, unknown>>): Error
 
 /** True for the plain error that the legacy SSE transport throws for a refused POST. */
 export function isLegacySsePostFailure(shape: ErrorShape): boolean {
-  return !shape.isRpc && SSE_POST_FAILURE.test(shape.message);
+  return shape.name === 'Error' && SSE_POST_FAILURE.test(shape.message);
 }
 
 export function shapeOf(error: unknown): ErrorShape {

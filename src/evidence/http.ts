@@ -35,9 +35,11 @@ function notFound(failure: Failure): Evidence {
 }
 
 function badRequest(failure: Failure): Evidence {
-  if (!mayHaveCarriedSession(failure))
-    return { connection: 'usable', execution: 'unknown', cause: 'http-refused' };
   const known = SDK_SESSION_REJECTIONS.includes(failure.error.body?.message ?? '');
+  // Without a session named, only an answer that asks for one is about sessions: the caller ended its own.
+  if (!known && !mayHaveCarriedSession(failure)) {
+    return { connection: 'usable', execution: 'unknown', cause: 'http-refused' };
+  }
   return { connection: 'suspect', execution: known ? 'none' : 'unknown', cause: 'session-rejected' };
 }
 

@@ -13,13 +13,16 @@ const CONNECT_PHASE_CODES: readonly string[] = [
   'ERR_SSL_WRONG_VERSION_NUMBER',
 ];
 
-/** Certificate verification fails before the request is written; other TLS errors may come later. */
-const CERTIFICATE_CODE = /CERT|ISSUER|ERR_TLS_CERT_ALTNAME_INVALID/;
+/**
+ * Verifying the server's certificate fails before the request is written. An alert from the server (it wants a
+ * certificate of ours) may come after that.
+ */
+const VERIFICATION_CODE = /^(?!.*ALERT).*(CERT|ISSUER|LEAF_SIGNATURE)/;
 
 function isConnectPhase({ code, syscall }: SystemCode): boolean {
   // ECONNRESET alone cannot tell: it occurs while connecting (proof) and while reading (no proof).
   if (syscall === 'connect' || syscall === 'getaddrinfo') return true;
-  return CONNECT_PHASE_CODES.includes(code) || CERTIFICATE_CODE.test(code);
+  return CONNECT_PHASE_CODES.includes(code) || VERIFICATION_CODE.test(code);
 }
 
 export const socketEvidence: EvidenceRule = ({ error }) => {

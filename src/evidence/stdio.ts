@@ -11,11 +11,12 @@ export const notConnectedEvidence: EvidenceRule = ({ error }) => {
   return refused ? { connection: 'lost', execution: 'none', cause: 'not-connected' } : undefined;
 };
 
+/** The code of the error with which our stdio transport rejects a message that it could not write. */
+export const UNWRITTEN = 'MCP_STEWARD_UNWRITTEN';
+
 /** The write to stdin failed for this very message, so no whole line reached the server. */
-export const unwrittenEvidence: EvidenceRule = ({ error }) => {
-  const unwritten = error.systemCodes.some(({ code, syscall }) => code === 'EPIPE' && syscall === 'write');
-  return unwritten ? { connection: 'lost', execution: 'none', cause: 'unwritten' } : undefined;
-};
+export const unwrittenEvidence: EvidenceRule = ({ error }) =>
+  error.code === UNWRITTEN ? { connection: 'lost', execution: 'none', cause: 'unwritten' } : undefined;
 
 /** v1's -32000 is also what a gateway relays in-band, so it counts only if this transport really closed. */
 export const closedEvidence: EvidenceRule = ({ error, transportClosed }) => {

@@ -11,6 +11,8 @@ export interface JsonRpcMessage {
 
 export interface SendOptions {
   readonly onresumptiontoken?: ((token: string) => void) | undefined;
+  /** SDK v2 only: of one request. */
+  readonly headers?: object | undefined;
 }
 
 export interface TransportShape {
@@ -30,6 +32,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly onprogress?: ((progress: never) => void) | undefined;
   readonly onresumptiontoken?: ((token: string) => void) | undefined;
+  /** SDK v2 only. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 type Method = (...args: never[]) => Promise<unknown>;
@@ -74,4 +78,11 @@ export function transportOf(client: SessionShape): TransportShape | undefined {
 /** v2 dropped the result schema from `callTool`; `discover` is what only v2 has. */
 export function isVersion2(client: object): boolean {
   return typeof (client as { discover?: unknown }).discover === 'function';
+}
+
+/** From 2026-07-28 on, one call may be several requests: the server can ask for input in between. */
+export function mayTakeSeveralRequests(client: object): boolean {
+  const { getNegotiatedProtocolVersion } = client as { getNegotiatedProtocolVersion?: () => unknown };
+  const version = getNegotiatedProtocolVersion?.call(client);
+  return typeof version === 'string' && version >= '2026';
 }

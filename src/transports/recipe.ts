@@ -41,10 +41,14 @@ export interface Identity {
 }
 
 /** SDK modules are loaded on the first dial, so that importing this package does not load them. */
-export async function makeTransport(description: OwnedTransport, witness: Witness): Promise<Transport> {
+export async function makeTransport(
+  description: OwnedTransport,
+  witness: Witness,
+  closeLimitMs: number,
+): Promise<Transport> {
   if (description.kind === 'stdio') {
     const { StdioTransport } = await import('./stdio.ts');
-    return new StdioTransport(description);
+    return new StdioTransport(description, closeLimitMs);
   }
   const { url, headers, authProvider, fetch: base = globalThis.fetch } = description;
   const options = {

@@ -2,7 +2,14 @@
  * A low-level session with a client's method names. Only `request()` is called on it. The result schemas are the
  * SDK's own, loaded on the first call; v2 sessions take them too.
  */
-import type { Callable, CallOptions, ClientShape, SessionShape } from './client-shape.ts';
+import { splitToolArguments } from '../call-arguments.ts';
+import {
+  type Callable,
+  type CallOptions,
+  type ClientShape,
+  isVersion2,
+  type SessionShape,
+} from './client-shape.ts';
 
 type Schemas = typeof import('@modelcontextprotocol/sdk/types.js');
 
@@ -25,10 +32,11 @@ export function sessionAsClient(session: SessionShape): ClientShape {
     },
     request: (...args: unknown[]) => request.apply(session, args),
     ping: (options?: CallOptions) => ask('ping', undefined, 'EmptyResultSchema', options),
-    callTool: (params: unknown, schema: unknown, options?: CallOptions) =>
-      schema === undefined
-        ? ask('tools/call', params, 'CallToolResultSchema', options)
-        : request.call(session, { method: 'tools/call', params }, schema, options),
+    callTool(params: unknown, second?: unknown, third?: unknown) {
+      const [schema, options] = splitToolArguments(second, third);
+      if (schema === undefined) return ask('tools/call', params, 'CallToolResultSchema', options);
+      return request.call(session, { method: 'tools/call', params }, schema, options);
+    },
     listTools: (params?: unknown, options?: CallOptions) =>
       ask('tools/list', params, 'ListToolsResultSchema', options),
     listPrompts: (params?: unknown, options?: CallOptions) =>
@@ -55,5 +63,10 @@ export function sessionAsClient(session: SessionShape): ClientShape {
     getInstructions: () => undefined,
     close: () => Promise.resolve(),
   };
+  // Marks the version for those who have to know it.
+  if (isVersion2(session)) {
+    const discover = (options?: CallOptions) => request.call(session, { method: 'server/discover' }, options);
+    Object.assign(client, { discover });
+  }
   return client as unknown as ClientShape;
 }

@@ -10,13 +10,11 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import spawn from 'cross-spawn';
 import type { ProcessEnd } from '../evidence/failure.ts';
+import { UNWRITTEN } from '../evidence/stdio.ts';
 import { adoptTree, endTree } from './process-tree.ts';
 
 /** After the leader's exit, what it had already written is still read. */
 const LAST_WORDS_MS = 100;
-
-/** A server that does not end by itself gets this long after stdin ended, and again after SIGTERM. */
-const END_GRACE_MS = 2_000;
 
 const STDERR_TAIL_CHARS = 4_096;
 
@@ -33,14 +31,17 @@ export class StdioTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
 
   readonly #server: StdioDescription;
+  readonly #graceMs: number;
   readonly #buffer = new ReadBuffer();
   #child: ChildProcess | undefined;
   #stderr = '';
   #closed = false;
   #ending: Promise<void> | undefined;
 
-  constructor(server: StdioDescription) {
+  /** `closeLimitMs`: within it the whole tree is asked (stdin ends), told (SIGTERM) and killed. */
+  constructor(server: StdioDescription, closeLimitMs: number) {
     this.#server = server;
+    this.#graceMs = closeLimitMs / 3;
   }
 
   get pid(): number | undefined {
@@ -95,7 +96,10 @@ export class StdioTransport implements Transport {
       if (this.#closed || !stdin) throw new Error('Not connected');
       stdin.write(serializeMessage(message), (error) => {
         if (!error) resolve();
-        else reject(Object.assign(error, { syscall: 'write', code: 'EPIPE' }));
+        else
+          reject(
+            Object.assign(new Error('The message was not written', { cause: error }), { code: UNWRITTEN }),
+          );
       });
     });
   }
@@ -110,7 +114,7 @@ export class StdioTransport implements Transport {
     const child = this.#child;
     if (child !== undefined) {
       child.stdin?.end();
-      await endTree(child, END_GRACE_MS);
+      await endTree(child, this.#graceMs);
       child.stdout?.destroy();
       child.stderr?.destroy();
     }

@@ -3,12 +3,13 @@
  * carried, and whether its answer can still come. The SDK leaves a call whose answer stream has ended pending
  * until its timeout (60 s by default); the witness answers in the server's stead, with an error.
  *
- * A request is tied to its call by the `onresumptiontoken` function that the call passes: both SDK versions hand
- * that very function to `transport.send`, for every request of a call. The function carries its exchange, which
- * costs next to nothing, where AsyncLocalStorage would slow every promise of the host's process.
+ * A request is tied to its call by what the SDK hands on from the call's options to `transport.send`: the
+ * `onresumptiontoken` function (both versions), and for the later requests of one call in v2 (`input_required`)
+ * only the `headers`. Both carry the call's exchange, which costs next to nothing, where AsyncLocalStorage would
+ * slow every promise of the host's process.
  */
 import type { Evidence } from '../../machines/vocabulary.ts';
-import { whenBodyEnds } from './body-end.ts';
+import { whenPipedBodyEnds, whenReadBodyEnds } from './body-end.ts';
 import type { JsonRpcMessage, SendOptions, TransportShape } from './client-shape.ts';
 
 /** A last chunk may still be on its way through the SDK's parser when the stream under it has ended. */
@@ -84,6 +85,19 @@ interface TokenListener {
   exchange?: Exchange;
 }
 
+const EXCHANGE = Symbol('exchange');
+
+/** Headers of a v2 request, to which it adds none. */
+export function headersCarrying(exchange: Exchange, headers: object | undefined): Record<string, string> {
+  return { ...headers, [EXCHANGE]: exchange } as Record<string, string>;
+}
+
+function exchangeOf(options: SendOptions | undefined): Exchange | undefined {
+  const { onresumptiontoken, headers } = options ?? {};
+  const first = (onresumptiontoken as TokenListener | undefined)?.exchange;
+  return first ?? (headers as { [EXCHANGE]?: Exchange } | undefined)?.[EXCHANGE];
+}
+
 export class Witness {
   /** Calls that were begun and have not settled. */
   inFlight = 0;
@@ -118,7 +132,7 @@ export class Witness {
     this.#transport = transport;
     const send = transport.send.bind(transport);
     transport.send = (message: JsonRpcMessage, options?: SendOptions) => {
-      const exchange = (options?.onresumptiontoken as TokenListener | undefined)?.exchange;
+      const exchange = exchangeOf(options);
       if (exchange === undefined || message.method === undefined || message.id === undefined) {
         return send(message, options);
       }
@@ -128,17 +142,17 @@ export class Witness {
       this.#byRequestId.set(message.id, exchange);
       // SDK v2 tells when a request's stream ended for good; v1 ignores the option.
       const onRequestStreamEnd = () => this.#settleUnlessAnswered(exchange);
-      return send(message, { ...options, onRequestStreamEnd } as SendOptions);
+      const onresumptiontoken = exchange.token;
+      return send(message, { ...options, onresumptiontoken, onRequestStreamEnd } as SendOptions);
     };
   }
 
   /** A `fetch` that sees what goes over the wire of a Streamable HTTP or legacy SSE transport. */
   watchFetch(base: typeof fetch, kind: 'http' | 'sse'): typeof fetch {
-    return async (url, init) => {
-      if (init?.method === 'POST') return this.#post(base, url, init);
-      const isStream = (init?.method ?? 'GET') === 'GET';
-      if (!isStream) return base(url, init);
-      return kind === 'sse' ? this.#answerStream(base, url, init) : this.#listen(base, url, init);
+    return (url, init) => {
+      if (init?.method === 'POST') return this.#post(base(url, init), init);
+      if (init?.method !== undefined && init.method !== 'GET') return base(url, init);
+      return kind === 'sse' ? this.#answerStream(base(url, init)) : this.#listen(base(url, init), init);
     };
   }
 
@@ -156,16 +170,15 @@ export class Witness {
     }, PARSER_GRACE_MS);
   }
 
-  async #post(base: typeof fetch, url: Parameters<typeof fetch>[0], init: RequestInit): Promise<Response> {
+  async #post(responding: Promise<Response>, init: RequestInit): Promise<Response> {
     const exchange = this.#exchangeOf(init);
-    const response = await base(url, init);
-    if (response.status === 429 || response.status === 503) this.retryAfterMs = retryAfterMsOf(response);
+    const response = await responding;
+    const { status } = response;
+    if (status === 429 || status === 503) this.retryAfterMs = retryAfterMsOf(response);
     if (exchange === undefined) return response;
-    if (TURNED_AWAY.includes(response.status)) exchange.lastLegMayHaveRun = false;
-    if (response.status === 202 && this.#answersComeWithPosts) this.#settleUnlessAnswered(exchange);
-    if (response.body !== null && isEventStream(response)) {
-      whenBodyEnds(response.body, () => this.#answerStreamEnded(exchange));
-    }
+    if (TURNED_AWAY.includes(status)) exchange.lastLegMayHaveRun = false;
+    if (status === 202 && this.#answersComeWithPosts) this.#settleUnlessAnswered(exchange);
+    if (response.body !== null) whenPipedBodyEnds(response.body, () => this.#answerStreamEnded(exchange));
     return response;
   }
 
@@ -183,45 +196,39 @@ export class Witness {
   }
 
   /** Streamable HTTP's GET: the server's own messages, or the rest of an answer stream that was cut. */
-  async #listen(
-    base: typeof fetch,
-    url: Parameters<typeof fetch>[0],
-    init: RequestInit | undefined,
-  ): Promise<Response> {
+  async #listen(responding: Promise<Response>, init: RequestInit | undefined): Promise<Response> {
     const lastEventId = init === undefined ? null : headerOf(init, 'last-event-id');
     const resumed = lastEventId === null ? undefined : this.#stalledAt(lastEventId);
-    let response: Response;
     try {
-      response = await base(url, init);
+      const response = await responding;
+      if (!response.ok) this.#refused(response.status, resumed);
+      else if (resumed !== undefined) this.#resumed(resumed, response);
+      return response;
     } catch (error) {
       this.#notResumed(resumed);
       throw error;
     }
+  }
+
+  async #answerStream(responding: Promise<Response>): Promise<Response> {
+    const response = await responding;
+    // EventSource would open another stream, onto a session that was never initialised.
     if (response.ok && response.body !== null) {
-      if (resumed !== undefined) {
-        resumed.failedResumes = 0;
-        resumed.stalled = false;
-        whenBodyEnds(response.body, () => this.#answerStreamEnded(resumed));
-      }
-    } else if (response.status !== 405) {
-      this.#notResumed(resumed);
-    } else if (resumed !== undefined) {
-      this.#settleUnlessAnswered(resumed);
+      whenReadBodyEnds(response.body, () => this.#listener.streamEnded());
     }
     return response;
   }
 
-  async #answerStream(
-    base: typeof fetch,
-    url: Parameters<typeof fetch>[0],
-    init: RequestInit | undefined,
-  ): Promise<Response> {
-    const response = await base(url, init);
-    // EventSource would open another stream, onto a session that was never initialised.
-    if (response.ok && response.body !== null) {
-      whenBodyEnds(response.body, () => this.#listener.streamEnded());
-    }
-    return response;
+  #resumed(exchange: Exchange, { body }: Response): void {
+    exchange.failedResumes = 0;
+    exchange.stalled = false;
+    if (body !== null) whenPipedBodyEnds(body, () => this.#answerStreamEnded(exchange));
+  }
+
+  /** 405: the server has no such stream, and the SDK will not ask again. */
+  #refused(status: number, exchange: Exchange | undefined): void {
+    if (status !== 405) this.#notResumed(exchange);
+    else if (exchange !== undefined) this.#settleUnlessAnswered(exchange);
   }
 
   #notResumed(exchange: Exchange | undefined): void {
@@ -266,10 +273,6 @@ function headerOf({ headers }: RequestInit, name: string): string | null {
   return (headers instanceof Headers ? headers : new Headers(headers)).get(name);
 }
 
-function isEventStream(response: Response): boolean {
-  return response.headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') === true;
-}
-
 /** Seconds, or a date (RFC 9110, section 10.2.3). */
 function retryAfterMsOf(response: Response): number {
   const value = response.headers.get('retry-after');
@@ -279,13 +282,12 @@ function retryAfterMsOf(response: Response): number {
   return Number.isFinite(ms) ? Math.max(0, ms) : 0;
 }
 
-const TRAILING_ID = /"id":(\d+)\}$/;
-
-/** The id of the JSON-RPC request in a body. Both SDKs number their requests and put the id last, or nearly so. */
+/** The id of the JSON-RPC request in a body. Both SDKs number their requests, and mostly put the id last. */
 function requestIdOf(body: unknown): string | number | undefined {
   if (typeof body !== 'string') return undefined;
-  const trailing = TRAILING_ID.exec(body.slice(-32));
-  if (trailing) return Number(trailing[1]);
+  const start = body.lastIndexOf('"id":');
+  const trailing = start > body.length - 32 ? Number(body.slice(start + 5, -1)) : Number.NaN;
+  if (Number.isInteger(trailing)) return trailing;
   try {
     const message = JSON.parse(body) as { id?: unknown };
     return typeof message.id === 'number' || typeof message.id === 'string' ? message.id : undefined;

@@ -90,18 +90,21 @@ it('5: the window ends a recovery, whatever is left of the attempts', async () =
 it.each([
   ['close', (d: ConnectionDriver) => d.send({ type: 'close' }), 'closing'],
   ['the window', (d: ConnectionDriver) => d.pass(60_000), 'exhausted.cooling'],
-] as const)('4: %s aborts the dial; what it brings too late changes nothing', async (_what, leave, target) => {
-  const driver = (await new ConnectionDriver().opened()).lose().send({ type: 'demand' }).pass(100);
-  const dial = driver.opens.at(-1);
-  expect(dial?.signal.aborted).toBe(false);
-  leave(driver);
-  expect(dial?.signal.aborted).toBe(true);
-  const before = driver.trace;
-  await driver.opened();
-  expect(driver.trace).toBe(before);
-  expect(driver.state).toBe(target);
-  expect(driver.context.generation).toBe(1);
-});
+] as const)(
+  '4: %s aborts the dial; what it brings too late changes nothing',
+  async (_what, leave, target) => {
+    const driver = (await new ConnectionDriver().opened()).lose().send({ type: 'demand' }).pass(100);
+    const dial = driver.opens.at(-1);
+    expect(dial?.signal.aborted).toBe(false);
+    leave(driver);
+    expect(dial?.signal.aborted).toBe(true);
+    const before = driver.trace;
+    await driver.opened();
+    expect(driver.trace).toBe(before);
+    expect(driver.state).toBe(target);
+    expect(driver.context.generation).toBe(1);
+  },
+);
 
 it('4: any number of demands and reports cause one dial', async () => {
   const driver = await new ConnectionDriver().opened();

@@ -61,9 +61,35 @@ describe('no operation was stricken', () => {
   });
 
   it('eager: it is recreated at once, or exhausted', async () => {
-    expect((await new ConnectionDriver({ recreate: 'eager' }).opened()).lose().state).toBe('recreating.backingOff');
+    expect((await new ConnectionDriver({ recreate: 'eager' }).opened()).lose().state).toBe(
+      'recreating.backingOff',
+    );
     const spent = await new ConnectionDriver({ recreate: 'eager', maxAttempts: 1 }).opened();
     expect(spent.lose().state).toBe('exhausted.cooling');
+  });
+});
+
+describe('an operation waits for a probe', () => {
+  const waiting = async () => (await new ConnectionDriver().opened()).suspect().send({ type: 'demand' });
+
+  it('whose failure is the loss: it is recreated, for that operation', async () => {
+    const failed = await waiting();
+    await failed.probed({ verdict: 'lost', cause: 'session-unknown' });
+    expect(failed.state).toBe('recreating.backingOff');
+    expect((await waiting()).lose().state).toBe('recreating.backingOff');
+  });
+
+  it('that is answered: the demand has been met, and a later loss is judged by itself', async () => {
+    const driver = await waiting();
+    await driver.probed({ verdict: 'usable', cause: 'deaf' });
+    expect(driver.state).toBe('ready.steady');
+    expect(driver.lose().state).toBe('lost');
+  });
+
+  it('of a caller-owned connection: nothing is recreated', async () => {
+    const driver = new ConnectionDriver({ ownership: 'caller-client' }).send({ type: 'verified' });
+    await driver.suspect().send({ type: 'demand' }).probed({ verdict: 'lost', cause: 'session-unknown' });
+    expect(driver.state).toBe('failed-ownership');
   });
 });
 

@@ -67,13 +67,18 @@ const lent = () => new ConnectionDriver({ ownership: 'caller-client' });
 const lentReady = () => lent().send({ type: 'verified' });
 
 /** Attempts are given back then: connection-budget.test.ts. The other durations are longer than `stable`. */
-const STABLE = { 'after stable': 'ready.steady', 'after coolDown': 'ready.steady', 'after window': 'ready.steady' };
+const STABLE = {
+  'after stable': 'ready.steady',
+  'after coolDown': 'ready.steady',
+  'after window': 'ready.steady',
+};
 const SUSPICIONS = {
   'suspected, deaf': 'ready.probing',
   'suspected, deaf while busy': 'ready.probing',
   'suspected, timeout': 'ready.probing',
 };
 const PROBE_OUTCOMES = {
+  demand: 'ready.probing', // noted: connection-budget.test.ts
   'probe answered': 'ready.steady',
   'probe unanswered while busy': 'ready.steady',
 };
@@ -155,7 +160,8 @@ const PLACES: Record<string, Place> = {
     reach: async () => (await ready()).lose().send({ type: 'demand' }),
     legal: {
       'after backoff': 'recreating.opening',
-      'after coolDown': 'recreating.opening', // longer than the backoff
+      'after stable': 'recreating.opening', // longer than the backoff
+      'after coolDown': 'recreating.opening',
       'after window': 'exhausted.cooling',
       reconnect: 'recreating.opening',
       close: 'closing',

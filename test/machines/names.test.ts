@@ -1,6 +1,7 @@
 // XState skips an action that it does not find, and fires a delay that it does not find at once.
-import { setup } from 'xstate';
+
 import { describe, expect, it } from 'vitest';
+import { setup } from 'xstate';
 import { connectionMachine } from '../../machines/connection.machine.ts';
 import { operationMachine } from '../../machines/operation.machine.ts';
 import { runnableConnectionMachine } from '../../src/connection-actors.ts';
@@ -39,7 +40,7 @@ it('finds the names of the config (the check itself)', () => {
         after: { backof: { target: 'b' } } as never,
         on: { go: { guard: 'isUpp' as never, target: 'b' } },
       },
-      b: { invoke: { src: 'dial' as never } },
+      b: { invoke: { src: 'dial' } as never },
     },
   });
   expect(unresolvedNames(misspelt)).toEqual([

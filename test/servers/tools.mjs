@@ -1,6 +1,7 @@
 // What the test server offers, defined once for the v1 and the v2 SDK. The differences between the
 // two are in `era` (see era-v1.mjs and era-v2.mjs).
 import { spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
 import { z } from 'zod';
 
 const sleep = (ms) => (ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : undefined);
@@ -128,6 +129,7 @@ function defineStdioTools(tool, { ledger, options }) {
   tool('closeStdin', {}, undefined, (_args, { run }) => {
     run();
     process.stdin.destroy();
+    setImmediate(() => closeSync(0)); // libuv never closes the descriptors 0 to 2 by itself
     setTimeout(() => process.exit(0), 60_000); // lives on, but not for ever
   });
   tool('spawnGrandchild', {}, undefined, (_args, { run }) => {

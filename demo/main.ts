@@ -1,0 +1,26 @@
+/** The main job, on embedded servers. `npm start`, or `npm start -- --json` for one JSON object on stdout. */
+import { play } from './play.ts';
+import type { Outcome } from './scene.ts';
+import { callerOwned } from './scenes/caller-owned.ts';
+import { httpRestart } from './scenes/http-restart.ts';
+import { sideEffect } from './scenes/side-effect.ts';
+import { stdioCrash } from './scenes/stdio-crash.ts';
+import { Screen } from './screen.ts';
+
+const SCENES = [httpRestart, stdioCrash, callerOwned, sideEffect];
+
+const asJson = process.argv.includes('--json');
+const screen = new Screen(asJson ? () => {} : console.log);
+
+// The exit handlers end the servers.
+process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143));
+
+const outcomes: Outcome[] = [];
+for (const [index, scene] of SCENES.entries()) {
+  screen.scene(index + 1, scene);
+  outcomes.push(await play(scene, screen));
+}
+
+screen.summary(outcomes, performance.now() / 1_000);
+if (asJson) console.log(JSON.stringify({ scenes: outcomes }, null, 2));
+process.exitCode = outcomes.every(({ ok }) => ok) ? 0 : 1;

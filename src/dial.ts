@@ -1,0 +1,124 @@
+/** One attempt to make a generation from a recipe. */
+import type { Cause } from '../machines/vocabulary.ts';
+import type { OperationFailure } from './errors.ts';
+import type { ProcessEnd } from './evidence/failure.ts';
+import { OwnedGeneration } from './generation.ts';
+import type { Connect, Settings } from './options.ts';
+import { type ClientShape, type TransportShape, transportOf } from './transports/client-shape.ts';
+import { type Identity, makeClient, makeTransport, type OwnedTransport } from './transports/recipe.ts';
+import type { Witness } from './transports/witness.ts';
+import { MAX_DURATION_MS } from './validation.ts';
+import { withinLimit } from './within-limit.ts';
+
+export type Recipe = { readonly transport: OwnedTransport } | { readonly connect: Connect };
+
+/** Whatever it has made by the time it is abandoned, or makes later, is closed. */
+export class Dial {
+  readonly isWitnessed: boolean;
+  readonly #recipe: Recipe;
+  readonly #identity: Identity;
+  readonly #number: number;
+  readonly #witness: Witness;
+  readonly #timeouts: Settings['timeouts'];
+  readonly #stop = new AbortController();
+  #transport: TransportShape | undefined;
+  #client: ClientShape | undefined;
+  #done: Promise<OwnedGeneration> | undefined;
+
+  constructor(
+    recipe: Recipe,
+    identity: Identity,
+    number: number,
+    witness: Witness,
+    timeouts: Settings['timeouts'],
+  ) {
+    this.#timeouts = timeouts;
+    this.#recipe = recipe;
+    this.#identity = identity;
+    this.#number = number;
+    this.#witness = witness;
+    this.isWitnessed = 'transport' in recipe;
+  }
+
+  /** Rejects when it failed, took too long or was aborted; then it has to be abandoned. */
+  async run(signal: AbortSignal): Promise<OwnedGeneration> {
+    signal.throwIfAborted();
+    const limitMs = this.#timeouts.connectTimeoutMs;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let onAbort = () => {};
+    const stopped = new Promise<never>((_, reject) => {
+      onAbort = () => reject(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+      timer = setTimeout(() => {
+        reject(new DOMException(`The handshake did not finish within ${limitMs} ms`, 'TimeoutError'));
+      }, limitMs);
+    });
+    try {
+      this.#done =
+        'transport' in this.#recipe
+          ? this.#handshake(this.#recipe.transport)
+          : this.#ask(this.#recipe.connect);
+      return await Promise.race([this.#done, stopped]);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  evidence(cause: Cause): OperationFailure {
+    const { processEnd } =
+      this.#transport === undefined ? {} : (this.#transport as { processEnd?: ProcessEnd });
+    const evidence = { connection: 'lost', execution: 'none', cause } as const;
+    return processEnd === undefined ? evidence : { ...evidence, process: processEnd };
+  }
+
+  /** Resolves when nothing of this attempt is left. */
+  async abandon(): Promise<void> {
+    const limitMs = this.#timeouts.closeTimeoutMs;
+    this.#stop.abort();
+    await this.#endWhatIsThere(limitMs);
+    // A handshake or a `connect` that finishes too late is ended too, however late that is.
+    const late = this.#done?.catch(() => {}).then(() => this.#endWhatIsThere(limitMs));
+    await withinLimit(() => late, limitMs);
+  }
+
+  async #endWhatIsThere(limitMs: number): Promise<void> {
+    const client = this.#client ?? { close: async () => {} };
+    await new OwnedGeneration(this.#number, client as ClientShape, this.#transport, this.#witness).end(
+      true,
+      limitMs,
+    );
+  }
+
+  async #handshake(description: OwnedTransport): Promise<OwnedGeneration> {
+    const client = await makeClient(this.#identity);
+    const transport = await makeTransport(description, this.#witness, this.#timeouts.closeTimeoutMs);
+    this.#stop.signal.throwIfAborted();
+    this.#transport = transport as TransportShape;
+    this.#client = client as unknown as ClientShape;
+    this.#witness.watch(this.#transport, description.kind !== 'stdio');
+    // The SDK's own timer would send a cancellation, which `initialize` forbids; the limit around this is ours.
+    await client.connect(transport, { timeout: MAX_DURATION_MS });
+    return new OwnedGeneration(this.#number, this.#client, this.#transport, this.#witness);
+  }
+
+  async #ask(connect: Connect): Promise<OwnedGeneration> {
+    const client = await connect({
+      signal: this.#stop.signal,
+      generation: this.#number,
+      fetch: this.#witness.watchFetch(globalThis.fetch, 'http'),
+    });
+    const transport = isClient(client) ? transportOf(client) : undefined;
+    if (transport === undefined) {
+      throw new TypeError('connect() must return a connected MCP client: what it returned has no transport');
+    }
+    this.#client = client;
+    this.#transport = transport;
+    this.#witness.watch(transport, transport.terminateSession !== undefined);
+    return new OwnedGeneration(this.#number, client, transport, this.#witness);
+  }
+}
+
+function isClient(value: unknown): value is ClientShape {
+  return typeof (value as ClientShape | undefined)?.request === 'function';
+}
