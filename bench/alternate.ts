@@ -1,22 +1,20 @@
 /**
- * Side by side in one process: small blocks of the same work, in turn and in a new order each round, so that
+ * Side by side in one process: small pieces of the same work, in turn and in a new order each round, so that
  * whatever else the machine does hits every arm alike. What counts is each round's own ratio to the first arm.
  */
 import { type Summary, summarise } from './stats.ts';
 
-/** One way to do the work. Resolves when it is done once. */
-export type Arm = () => Promise<unknown>;
+/** One way to do the work, once per round. Resolves with the milliseconds that it took. */
+export type Arm = () => Promise<number>;
 
 export interface Plan {
-  /** How often an arm does the work in one block. */
-  readonly block: number;
   readonly rounds: number;
   /** Rounds before the first that counts. */
   readonly warmUp: number;
 }
 
 export interface Compared {
-  /** Milliseconds of one piece of work, per arm. */
+  /** Milliseconds, per arm. */
   readonly times: Readonly<Record<string, Summary>>;
   /** To the first arm, per other arm. */
   readonly ratios: Readonly<Record<string, Summary>>;
@@ -27,7 +25,7 @@ export async function alternate(arms: Readonly<Record<string, Arm>>, plan: Plan)
   const times = new Map<string, number[]>(names.map((name) => [name, []]));
   for (let round = -plan.warmUp; round < plan.rounds; round++) {
     for (const name of shuffled(names)) {
-      const ms = await timed(arms[name] as Arm, plan.block);
+      const ms = await (arms[name] as Arm)();
       if (round >= 0) times.get(name)?.push(ms);
     }
   }
@@ -42,9 +40,10 @@ export async function alternate(arms: Readonly<Record<string, Arm>>, plan: Plan)
   };
 }
 
-async function timed(arm: Arm, block: number): Promise<number> {
+/** Milliseconds of one piece of work, from a block of so many, one after the other. */
+export async function timed(work: () => Promise<unknown>, block = 1): Promise<number> {
   const begun = performance.now();
-  for (let n = 0; n < block; n++) await arm();
+  for (let n = 0; n < block; n++) await work();
   return (performance.now() - begun) / block;
 }
 

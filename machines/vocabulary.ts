@@ -27,58 +27,65 @@ export type OperationKind =
 export type ReplayPolicy = 'safe' | 'if-unsent' | 'never';
 
 /** What a failure says about the operation: proven not run, unknown, or answered by the server. */
-export type Execution = 'none' | 'unknown' | 'answered';
+export type Execution = (typeof EXECUTIONS)[number];
+
+const EXECUTIONS = ['none', 'unknown', 'answered'] as const;
 
 /** Why an operation failed, or why a connection is in doubt. */
-export type Cause =
+export const CAUSES = [
   /** HTTP 404 (or 410) to a request that carried a session id: the server has forgotten the session. */
-  | 'session-unknown'
+  'session-unknown',
   /** HTTP 400 to a request that carried a session id: many servers say so for a forgotten session. */
-  | 'session-rejected'
+  'session-rejected',
   /** An in-band error -32001: some servers say so for a forgotten session, others mean a timeout of theirs. */
-  | 'session-error'
+  'session-error',
   /** No connection could be made to the server's address; nothing was sent. */
-  | 'unreachable'
+  'unreachable',
   /** The client has no transport any more; nothing was sent. */
-  | 'not-connected'
+  'not-connected',
   /** The message could not be written to the server's stdin. */
-  | 'unwritten'
+  'unwritten',
   /** The transport closed (a child died, a socket closed) with the request pending. */
-  | 'connection-closed'
+  'connection-closed',
   /** The event stream that carries every answer of a legacy SSE session ended. */
-  | 'stream-ended'
+  'stream-ended',
   /** The request was sent, and the exchange was cut before an answer began. */
-  | 'request-cut'
+  'request-cut',
   /** The request was accepted, and its answer can no longer come. */
-  | 'answer-lost'
+  'answer-lost',
   /** No answer in the time allowed. */
-  | 'timeout'
+  'timeout',
   /** A liveness check that is sent at an interval. */
-  | 'heartbeat'
+  'heartbeat',
   /** The stream on which the server pushes messages is gone, and is not coming back by itself. */
-  | 'deaf'
+  'deaf',
   /** The caller aborted. */
-  | 'aborted'
+  'aborted',
   /** The server, or a gateway before it, wants credentials or refuses them. */
-  | 'unauthorized'
+  'unauthorized',
   /** An HTTP status that refuses the request before running it. */
-  | 'http-refused'
+  'http-refused',
   /** An HTTP status that leaves open whether the request ran. */
-  | 'http-error'
+  'http-error',
   /** The answer was not an MCP message. */
-  | 'malformed-answer'
+  'malformed-answer',
   /** The server answered with a JSON-RPC error. */
-  | 'rpc-error'
+  'rpc-error',
   /** The SDK refused locally: the server or the protocol revision does not have this request. */
-  | 'unsupported'
+  'unsupported',
   /** The host's own listeners or hooks, or an error of a kind that is not known here. */
-  | 'unrecognised'
+  'unrecognised',
   /** The caller supplied another connection in this one's place. */
-  | 'replaced'
+  'replaced',
   /** The host asked for a new connection. */
-  | 'requested'
+  'requested',
   /** The connection was closed by the host. */
-  | 'closed';
+  'closed',
+] as const;
+
+export type Cause = (typeof CAUSES)[number];
+
+const CONNECTION_EVIDENCE = ['usable', 'suspect', 'lost'] as const;
 
 /**
  * What a failure proves.
@@ -86,9 +93,19 @@ export type Cause =
  * `connection`: `usable` (the failure says nothing against it), `suspect` (worth one probe), `lost` (definitive).
  */
 export interface Evidence {
-  readonly connection: 'usable' | 'suspect' | 'lost';
+  readonly connection: (typeof CONNECTION_EVIDENCE)[number];
   readonly execution: Execution;
   readonly cause: Cause;
+}
+
+function isOneOf(words: readonly unknown[], value: unknown): boolean {
+  return words.includes(value);
+}
+
+/** For evidence that a host's own rule returned. */
+export function isEvidence(value: unknown): value is Evidence {
+  const { connection, execution, cause } = Object(value) as Partial<Evidence>;
+  return isOneOf(CONNECTION_EVIDENCE, connection) && isOneOf(EXECUTIONS, execution) && isOneOf(CAUSES, cause);
 }
 
 /** An operation as the machines see it: nothing of its parameters. */

@@ -4,7 +4,7 @@ import type { OperationFailure } from './errors.ts';
 import type { ProcessEnd } from './evidence/failure.ts';
 import { OwnedGeneration } from './generation.ts';
 import type { Connect, Settings } from './options.ts';
-import { type ClientShape, type TransportShape, transportOf } from './transports/client-shape.ts';
+import { type ClientShape, isOverHttp, type TransportShape, transportOf } from './transports/client-shape.ts';
 import { type Identity, makeClient, makeTransport, type OwnedTransport } from './transports/recipe.ts';
 import type { Witness } from './transports/witness.ts';
 import { MAX_DURATION_MS } from './validation.ts';
@@ -24,6 +24,7 @@ export class Dial {
   #transport: TransportShape | undefined;
   #client: ClientShape | undefined;
   #done: Promise<OwnedGeneration> | undefined;
+  #letClose = () => {};
 
   constructor(
     recipe: Recipe,
@@ -76,10 +77,20 @@ export class Dial {
   async abandon(): Promise<void> {
     const limitMs = this.#timeouts.closeTimeoutMs;
     this.#stop.abort();
+    this.#letClose();
     await this.#endWhatIsThere(limitMs);
     // A handshake or a `connect` that finishes too late is ended too, however late that is.
     const late = this.#done?.catch(() => {}).then(() => this.#endWhatIsThere(limitMs));
     await withinLimit(() => late, limitMs);
+  }
+
+  /** A handshake that fails makes the SDK close its transport at once, and a session could not be ended any more. */
+  #holdOpen(transport: TransportShape): void {
+    const { close } = transport;
+    transport.close = async () => {};
+    this.#letClose = () => {
+      transport.close = close;
+    };
   }
 
   async #endWhatIsThere(limitMs: number): Promise<void> {
@@ -98,7 +109,11 @@ export class Dial {
     this.#client = client as unknown as ClientShape;
     this.#witness.watch(this.#transport, description.kind !== 'stdio');
     // The SDK's own timer would send a cancellation, which `initialize` forbids; the limit around this is ours.
-    await client.connect(transport, { timeout: MAX_DURATION_MS });
+    this.#holdOpen(this.#transport);
+    await this.#witness.duringExchange(({ token }) =>
+      client.connect(transport, { timeout: MAX_DURATION_MS, onresumptiontoken: token }),
+    );
+    this.#letClose();
     return new OwnedGeneration(this.#number, this.#client, this.#transport, this.#witness);
   }
 
@@ -114,7 +129,7 @@ export class Dial {
     }
     this.#client = client;
     this.#transport = transport;
-    this.#witness.watch(transport, transport.terminateSession !== undefined);
+    this.#witness.watch(transport, isOverHttp(transport));
     return new OwnedGeneration(this.#number, client, transport, this.#witness);
   }
 }

@@ -140,6 +140,11 @@ export class OwnedGeneration implements Generation {
     this.#witness.settleStalled();
   }
 
+  /** Nothing more can be answered on it. */
+  answersAreLost(): void {
+    this.#witness.settleAll();
+  }
+
   /** Resolves when nothing is in flight, or when the limit has passed. */
   async drain(limitMs: number): Promise<void> {
     if (this.inFlight === 0) return;

@@ -1,5 +1,5 @@
 /** Turns the failure of a call into evidence: the host's own rule first, then the classifier. */
-import type { Evidence } from '../machines/vocabulary.ts';
+import { type Evidence, isEvidence } from '../machines/vocabulary.ts';
 import type { OperationFailure } from './errors.ts';
 import { classify } from './evidence/classify.ts';
 import { shapeOf } from './evidence/error-shape.ts';
@@ -57,10 +57,16 @@ export class Judge {
   #ask(error: unknown, { method, kind }: OperationSpec, session: CarriedSession): Evidence | undefined {
     if (this.#options.classify === undefined) return undefined;
     try {
-      return this.#options.classify(error, { method, kind, session });
+      const found: unknown = this.#options.classify(error, { method, kind, session });
+      if (found instanceof Promise) found.catch(() => {});
+      if (found === undefined || found === null || isEvidence(found)) return found ?? undefined;
     } catch {
-      this.#logger.error({ method }, 'The evidence.classify rule threw; it was passed over');
-      return undefined;
+      // Said below.
     }
+    this.#logger.error(
+      { method },
+      'The evidence.classify rule threw or returned no evidence; it was passed over',
+    );
+    return undefined;
   }
 }

@@ -12,11 +12,11 @@ const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 export function guardedLogger(logger: Logger | undefined): Logger {
   if (logger === undefined) return SILENT;
   const guard = (level: keyof Logger) => (fields: object, message: string) => {
+    // Where a logger fails there is nowhere left to say it.
     try {
-      logger[level](fields, message);
-    } catch {
-      // There is nowhere left to say it.
-    }
+      const result: unknown = logger[level](fields, message);
+      if (result instanceof Promise) result.catch(() => {});
+    } catch {}
   };
   return { debug: guard('debug'), info: guard('info'), warn: guard('warn'), error: guard('error') };
 }

@@ -28,8 +28,8 @@ export class OwnedLine implements Line {
   readonly #identity: Identity;
   readonly #timeouts: Settings['timeouts'];
   readonly #hooks: LineHooks;
-  /** Generations that are being ended, off the path of any call. */
-  readonly #ending = new Set<Promise<void>>();
+  /** What is being opened, and what is being ended off the path of any call. */
+  readonly #ending = new Set<Promise<unknown>>();
 
   constructor(recipe: Recipe, identity: Identity, timeouts: Settings['timeouts'], hooks: LineHooks) {
     this.#recipe = recipe;
@@ -38,7 +38,14 @@ export class OwnedLine implements Line {
     this.#hooks = hooks;
   }
 
-  async open(number: number, signal: AbortSignal): Promise<Generation> {
+  open(number: number, signal: AbortSignal): Promise<Generation> {
+    const opening = this.#open(number, signal);
+    // So that `finish` waits for an aborted dial until what it had made is ended.
+    this.#inBackground(opening);
+    return opening;
+  }
+
+  async #open(number: number, signal: AbortSignal): Promise<Generation> {
     const witness = new Witness({
       suspected: () => this.#hooks.suspected(number, 'deaf'),
       streamEnded: () => {
@@ -96,14 +103,16 @@ export class OwnedLine implements Line {
       }
       // Where we made the transport, the witness has seen the same, with the request that it concerns.
       const hint = dial.isWitnessed ? undefined : hintOf(error);
-      if (hint === 'stream-ended') this.#hooks.lost(generation.number, hint);
-      else if (hint !== undefined) this.#hooks.suspected(generation.number, 'deaf');
+      if (hint === 'stream-ended') {
+        this.#hooks.lost(generation.number, hint);
+        generation.answersAreLost();
+      } else if (hint !== undefined) this.#hooks.suspected(generation.number, 'deaf');
     };
     // It may have closed between its last handshake message and now.
     if (transportOf(client) === undefined) client.onclose();
   }
 
-  #inBackground(work: Promise<void>): void {
+  #inBackground(work: Promise<unknown>): void {
     const task = work.catch(() => {}).finally(() => this.#ending.delete(task));
     this.#ending.add(task);
   }

@@ -6,7 +6,7 @@ import { CLIENT_INFO, connectInMemory } from '../pair.ts';
 import { summarise } from '../stats.ts';
 
 const CONNECTIONS = 2_000;
-const ROUNDS = 3;
+const ROUNDS = 2;
 
 export async function heap(): Promise<Figure[]> {
   await kept(raw);
@@ -36,10 +36,9 @@ export async function heap(): Promise<Figure[]> {
 /** Bytes per connection while they are all held. */
 async function kept(open: () => Promise<() => Promise<void>>): Promise<number> {
   const before = await settledHeap();
-  const closes: (() => Promise<void>)[] = [];
-  closes.push(await open());
+  const close = await open();
   const bytes = (await settledHeap()) - before;
-  for (const close of closes) await close();
+  await close();
   return bytes / CONNECTIONS;
 }
 

@@ -1,9 +1,11 @@
 /** A call that succeeds, over loopback HTTP to a server in another process: raw client, owned handle. */
-import { alternate } from '../alternate.ts';
+import { alternate, timed } from '../alternate.ts';
 import { createSupervisor } from '../built.ts';
 import { type Figure, spread, time } from '../measure.ts';
 import { CALL, CLIENT_INFO } from '../pair.ts';
 import { BenchServer, connectHttp } from '../server.ts';
+
+const BLOCK = 10;
 
 export async function http(): Promise<Figure[]> {
   const server = await new BenchServer().start();
@@ -16,11 +18,11 @@ export async function http(): Promise<Figure[]> {
 
     const { times, ratios } = await alternate(
       {
-        raw: () => raw.callTool(CALL),
-        rawAgain: () => rawAgain.callTool(CALL),
-        owned: () => owned.callTool(CALL),
+        raw: () => timed(() => raw.callTool(CALL), BLOCK),
+        rawAgain: () => timed(() => rawAgain.callTool(CALL), BLOCK),
+        owned: () => timed(() => owned.callTool(CALL), BLOCK),
       },
-      { block: 10, rounds: 800, warmUp: 80 },
+      { rounds: 1_000, warmUp: 100 },
     );
 
     await supervisor.close();

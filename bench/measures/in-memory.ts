@@ -1,8 +1,10 @@
 /** A call that succeeds, over the SDK's in-memory transport: raw client, owned handle, adopted handle. */
-import { alternate } from '../alternate.ts';
+import { alternate, timed } from '../alternate.ts';
 import { createSupervisor } from '../built.ts';
 import { type Figure, spread, time } from '../measure.ts';
 import { CALL, CLIENT_INFO, connectInMemory } from '../pair.ts';
+
+const BLOCK = 100;
 
 export async function inMemory(): Promise<Figure[]> {
   const raw = await connectInMemory();
@@ -15,12 +17,12 @@ export async function inMemory(): Promise<Figure[]> {
 
   const { times, ratios } = await alternate(
     {
-      raw: () => raw.callTool(CALL),
-      rawAgain: () => rawAgain.callTool(CALL),
-      owned: () => owned.callTool(CALL),
-      adopted: () => adopted.callTool(CALL),
+      raw: () => timed(() => raw.callTool(CALL), BLOCK),
+      rawAgain: () => timed(() => rawAgain.callTool(CALL), BLOCK),
+      owned: () => timed(() => owned.callTool(CALL), BLOCK),
+      adopted: () => timed(() => adopted.callTool(CALL), BLOCK),
     },
-    { block: 100, rounds: 1_500, warmUp: 150 },
+    { rounds: 2_000, warmUp: 200 },
   );
 
   await supervisor.close();

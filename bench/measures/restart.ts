@@ -1,12 +1,9 @@
 /** The first call after the server's process was killed and started again. By hand, and told of it: new client, connect, call. */
+import { alternate, timed } from '../alternate.ts';
 import { createSupervisor } from '../built.ts';
 import { type Figure, spread, time } from '../measure.ts';
 import { CALL, CLIENT_INFO } from '../pair.ts';
 import { BenchServer, connectHttp } from '../server.ts';
-import { summarise } from '../stats.ts';
-
-const ROUNDS = 60;
-const WARM_UP = 5;
 
 export async function restart(): Promise<Figure[]> {
   const server = await new BenchServer().start();
@@ -20,37 +17,36 @@ export async function restart(): Promise<Figure[]> {
     await owned.callTool(CALL);
     let byHand = await connectHttp(server.url);
 
-    const arms = {
-      owned: () => owned.callTool(CALL),
-      byHand: async () => {
-        byHand = await connectHttp(server.url);
-        await byHand.callTool(CALL);
+    const { times, ratios } = await alternate(
+      {
+        byHand: async () => {
+          await server.restart();
+          const lost = byHand;
+          const ms = await timed(async () => {
+            byHand = await connectHttp(server.url);
+            await byHand.callTool(CALL);
+          });
+          await lost.close();
+          return ms;
+        },
+        owned: async () => {
+          await server.restart();
+          return timed(() => owned.callTool(CALL));
+        },
       },
-    };
-    const times = { owned: [] as number[], byHand: [] as number[] };
-    for (let round = -WARM_UP; round < ROUNDS; round++) {
-      const order = Math.random() < 0.5 ? (['owned', 'byHand'] as const) : (['byHand', 'owned'] as const);
-      for (const arm of order) {
-        const before = byHand;
-        await server.restart();
-        const begun = performance.now();
-        await arms[arm]();
-        const ms = performance.now() - begun;
-        if (round >= 0) times[arm].push(ms);
-        if (before !== byHand) await before.close();
-      }
-    }
+      { rounds: 50, warmUp: 5 },
+    );
+
     await byHand.close();
     await supervisor.close();
 
-    const ratio = summarise(times.owned.map((ms, round) => ms / (times.byHand[round] as number)));
     return [
       {
         name: 'first call after a server restart, owned',
-        ratio: ratio.median,
+        ratio: ratios.owned!.median,
         limit: 1.1,
         unit: '× by hand',
-        detail: `${spread(ratio)}; by hand ${time(summarise(times.byHand).median)}, generation ${owned.generation}`,
+        detail: `${spread(ratios.owned!)}; by hand ${time(times.byHand!.median)}, generation ${owned.generation}`,
       },
     ];
   } finally {

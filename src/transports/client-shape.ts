@@ -22,6 +22,7 @@ export interface TransportShape {
   readonly sessionId?: string | undefined;
   /** Streamable HTTP only: sends the DELETE that ends the session. */
   terminateSession?(): Promise<void>;
+  setProtocolVersion?(version: string): void;
 }
 
 /** What every call passes on to the SDK. */
@@ -70,6 +71,11 @@ export interface ClientShape extends SessionShape {
 export type Callable<T> = {
   [K in keyof T]: T[K] extends Method ? (...args: unknown[]) => Promise<unknown> : T[K];
 };
+
+/** Only transports over HTTP have to know the protocol version, for its header (both SDK versions). */
+export function isOverHttp(transport: TransportShape): boolean {
+  return transport.setProtocolVersion !== undefined;
+}
 
 export function transportOf(client: SessionShape): TransportShape | undefined {
   return client.transport as TransportShape | undefined;

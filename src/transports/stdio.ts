@@ -32,6 +32,8 @@ export class StdioTransport implements Transport {
 
   readonly #server: StdioDescription;
   readonly #graceMs: number;
+  readonly #secrets: readonly string[];
+  readonly #stderrKept: number;
   readonly #buffer = new ReadBuffer();
   #child: ChildProcess | undefined;
   #stderr = '';
@@ -42,6 +44,9 @@ export class StdioTransport implements Transport {
   constructor(server: StdioDescription, closeLimitMs: number) {
     this.#server = server;
     this.#graceMs = closeLimitMs / 3;
+    this.#secrets = Object.values(server.env ?? {}).filter((value) => value.length > 3);
+    // Enough to recognise a value in which the tail would begin.
+    this.#stderrKept = STDERR_TAIL_CHARS + Math.max(0, ...this.#secrets.map(({ length }) => length));
   }
 
   get pid(): number | undefined {
@@ -54,7 +59,7 @@ export class StdioTransport implements Transport {
     return {
       exitCode: this.#child.exitCode,
       signal: this.#child.signalCode,
-      stderr: this.#withoutSecrets(this.#stderr),
+      stderr: this.#withoutSecrets(this.#stderr).slice(-STDERR_TAIL_CHARS),
     };
   }
 
@@ -72,7 +77,7 @@ export class StdioTransport implements Transport {
     child.stdout?.on('error', (error) => this.onerror?.(error));
     child.stdout?.on('end', () => this.#closeSoon());
     child.stderr?.on('data', (chunk: Buffer) => {
-      this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-STDERR_TAIL_CHARS);
+      this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-this.#stderrKept);
     });
     // A failed write is reported by its own callback; without a listener it would be an uncaught exception.
     child.stdin?.on('error', () => {});
@@ -95,11 +100,9 @@ export class StdioTransport implements Transport {
       const stdin = this.#child?.stdin;
       if (this.#closed || !stdin) throw new Error('Not connected');
       stdin.write(serializeMessage(message), (error) => {
-        if (!error) resolve();
-        else
-          reject(
-            Object.assign(new Error('The message was not written', { cause: error }), { code: UNWRITTEN }),
-          );
+        if (!error) return resolve();
+        const unwritten = new Error('The message was not written to the server', { cause: error });
+        this.#onceExited(() => reject(Object.assign(unwritten, { code: UNWRITTEN })));
       });
     });
   }
@@ -119,6 +122,17 @@ export class StdioTransport implements Transport {
       child.stderr?.destroy();
     }
     this.#close();
+  }
+
+  /** A broken pipe is mostly seen a moment before the exit that broke it, and with it the exit code. */
+  #onceExited(tell: () => void): void {
+    const child = this.#child;
+    const hasExited = child === undefined || child.exitCode !== null || child.signalCode !== null;
+    const timer = setTimeout(tell, hasExited ? 0 : LAST_WORDS_MS / 2);
+    child?.once('exit', () => {
+      clearTimeout(timer);
+      tell();
+    });
   }
 
   #read(chunk: Buffer): void {
@@ -155,7 +169,6 @@ export class StdioTransport implements Transport {
 
   /** A server may print what it was given; that must not travel in an error. */
   #withoutSecrets(text: string): string {
-    const secrets = Object.values(this.#server.env ?? {}).filter((value) => value.length > 3);
-    return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '[redacted]'), text);
+    return this.#secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '[redacted]'), text);
   }
 }

@@ -116,6 +116,16 @@ export class Witness {
     return new Exchange(forward);
   }
 
+  /** Watches a request that is no call: the one that opens the connection. */
+  async duringExchange(ask: (exchange: Exchange) => Promise<void>): Promise<void> {
+    const exchange = this.begin(undefined);
+    try {
+      await ask(exchange);
+    } finally {
+      this.end(exchange);
+    }
+  }
+
   end(exchange: Exchange): void {
     this.inFlight--;
     exchange.settled = true;

@@ -65,6 +65,24 @@ it('case 35: a ping that fails while a call runs is no loss; a replaced child is
   expect(server.ledger.runs('busy')).toBe(1);
 });
 
+it('case 35: nor is a ping that was already on its way when the call began', async () => {
+  const server = shared();
+  await using owned = own(http(server.url), {
+    liveness: { heartbeatMs: 20, probeTimeoutMs: 300, missedHeartbeats: 1 },
+  });
+  await owned.ready();
+  await server.fault({ on: 'ping', kind: 'never' });
+  await until(() => server.ledger.count('fault') === 1);
+  await callTool(owned, 'append', { key: 'busy', holdMs: 600 });
+  const pings = server.ledger.requests('ping');
+  await until(() => server.ledger.requests('ping') > pings);
+  expect([owned.states().includes('lost'), owned.handle.generation, server.ledger.runs('busy')]).toEqual([
+    false,
+    1,
+    1,
+  ]);
+});
+
 it('cases 36, 40 and 84: so many heartbeats missed in a row are a loss; one answer starts anew; only ping is sent', async () => {
   const server = shared();
   await using owned = own(http(server.url), {

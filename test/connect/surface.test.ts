@@ -204,7 +204,7 @@ it('says nothing about a server before the first handshake', async () => {
   expect(lazy.getServerCapabilities()).toBeUndefined();
   expect(lazy.getServerVersion()).toBeUndefined();
   expect(lazy.getInstructions()).toBeUndefined();
-  expect(server.ledger.count('request')).toBe(0);
+  expect(server.ledger.initializes()).toBe(0);
   await lazy.listTools();
   expect(lazy.getInstructions()).toBe('A server for tests.');
 });

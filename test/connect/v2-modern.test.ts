@@ -38,7 +38,8 @@ function own(prepare?: (client: Awaited<ReturnType<typeof connectV2>>['client'])
   };
   const handle = supervisor.own('mine', {
     connect: connect as Connect,
-    recovery: { initialBackoffMs: 5, recreate: 'on-demand' },
+    // A restart on a loaded machine takes longer than ten attempts in quick succession.
+    recovery: { initialBackoffMs: 50 },
     replay: { tools: { read: 'safe' } },
   });
   return { supervisor, handle, generations };

@@ -35,7 +35,7 @@ function own(takesFetch: boolean) {
   const handle = supervisor.own('mine', {
     connect: connect as Connect,
     replay: { tools: { read: 'safe' } },
-    recovery: { initialBackoffMs: 5 },
+    recovery: { initialBackoffMs: 20 },
   });
   return { supervisor, handle };
 }

@@ -2,6 +2,7 @@
 // 13, and E7 to E18 of the table of what the SDK hands a supervisor. Expected values by hand.
 import { SdkErrorCode } from '@modelcontextprotocol/client';
 import { describe, expect, it } from 'vitest';
+import { UNWRITTEN } from '../../src/evidence/stdio.ts';
 import { judge, type Row, say } from './judge.ts';
 import { fetchFailed, schemaError, syntaxError, system, terminated, v1, v2 } from './sdk-errors.ts';
 
@@ -34,7 +35,12 @@ describe('never sent', () => {
     ['a longer message', () => new Error('Not connected to the database'), 'suspect unknown unrecognised'],
     ['v2 wrong era', v2.wrongEra, 'usable none unsupported'],
     ['v2 no such capability', v2.noCapability, 'usable none unsupported'],
-    ['stdin: the write failed', () => system('EPIPE', 'write'), 'lost none unwritten'],
+    [
+      'stdin of our own child: the write failed',
+      () => Object.assign(new Error('write EPIPE'), { code: UNWRITTEN }),
+      'lost none unwritten',
+    ],
+    ['a bare EPIPE may be a socket’s', () => system('EPIPE', 'write'), 'suspect unknown request-cut'],
   ]);
 });
 

@@ -1,8 +1,8 @@
 // Owned, legacy SSE: one stream carries every answer, and the SDK heals it onto a session that nobody initialised.
 
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startProxy } from '../support/fault-proxy.ts';
-import { startServer } from '../support/http-server.ts';
+import { startServer, type TestServer } from '../support/http-server.ts';
 import { callTool, expectEnding, own, settled, sse } from '../support/owned.ts';
 import { until } from '../support/until.ts';
 
@@ -21,23 +21,6 @@ describe('the stream ends', () => {
     expect(server.ledger.runs('x')).toBe(1);
     expect(server.ledger.initializes()).toBe(2);
     expect(server.ledger.count('initialized')).toBe(2);
-    expect(owned.handle.generation).toBe(2);
-  });
-
-  it('restart while idle: noticed; no call ever reaches a session that was not initialised', async () => {
-    await using server = await startServer(legacy);
-    await using owned = own(sse(server.url), { recovery: { ...recovery, recreate: 'eager' } });
-    await owned.ready();
-    await server.restart();
-    await until(() => owned.handle.generation === 2);
-    expect(server.ledger.initializes()).toBe(2);
-    // The old EventSource would be back after 3 s, with a session of its own.
-    await new Promise((resolve) => setTimeout(resolve, 3_500));
-    await callTool(owned, 'append', { key: 'x' });
-    expect(server.ledger.runs('x')).toBe(1);
-    expect(server.ledger.count('stream'), 'one stream for each generation').toBe(2);
-    expect(server.ledger.initializes()).toBe(2);
-    expect(await server.sessions()).toBe(1);
     expect(owned.handle.generation).toBe(2);
   });
 
@@ -105,8 +88,14 @@ describe('the stream ends', () => {
 });
 
 describe('the stream lives', () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startServer(legacy);
+  });
+  beforeEach(() => server.ledger.clear());
+  afterAll(() => server[Symbol.asyncDispose]());
+
   it('a session that is unknown to POSTs: the 404 is a loss', async () => {
-    await using server = await startServer(legacy);
     await using owned = own(sse(server.url), { recovery });
     await owned.ready();
     await server.evict(undefined, { silent: true });
@@ -117,7 +106,6 @@ describe('the stream lives', () => {
   });
 
   it('a POST is reset after it ran: outcome unknown, the session goes on', async () => {
-    await using server = await startServer(legacy);
     await using owned = own(sse(server.url), { recovery, replay });
     await owned.ready();
     await server.fault({ kind: 'reset', when: 'after' });
@@ -133,7 +121,6 @@ describe('the stream lives', () => {
   });
 
   it.each([401, 403, 429, 500, 503])('a POST is answered with %i: no loss', async (status) => {
-    await using server = await startServer(legacy);
     await using owned = own(sse(server.url), { recovery });
     await owned.ready();
     await server.fault({ kind: 'status', status });
@@ -159,18 +146,6 @@ describe('the server is down', () => {
     expectEnding(await call, 'answered');
     expect(server.ledger.runs('x')).toBe(1);
     expect(server.ledger.initializes()).toBe(2);
-  });
-
-  it('a handshake that failed leaves no EventSource that comes back', async () => {
-    await using server = await startServer(legacy);
-    await using proxy = await startProxy(server.port);
-    await proxy.refuse();
-    await using owned = own(sse(proxy.url('/sse')), { recovery: { maxAttempts: 2, coolDownMs: MINUTE } });
-    await until(() => owned.handle.state === 'exhausted');
-    await proxy.reopen();
-    await new Promise((resolve) => setTimeout(resolve, 3_500));
-    expect(proxy.connections).toBe(0);
-    expect(server.ledger.count('stream')).toBe(0);
   });
 
   it('no `endpoint` event: the handshake fails at its own limit and leaves no stream', async () => {
@@ -200,4 +175,35 @@ it('close() ends the stream, and sends no DELETE', async () => {
   expect(await server.streams()).toBe(0);
   expect(server.ledger.deletes()).toBe(0);
   expect(server.ledger.count('stream')).toBe(1);
+});
+
+describe.concurrent('the SDK would open another stream after 3 s', () => {
+  it('restart while idle: noticed; no call ever reaches a session that was not initialised', async () => {
+    await using server = await startServer(legacy);
+    await using owned = own(sse(server.url), { recovery: { ...recovery, recreate: 'eager' } });
+    await owned.ready();
+    await server.restart();
+    await until(() => owned.handle.generation === 2);
+    expect(server.ledger.initializes()).toBe(2);
+    // The old EventSource would be back after 3 s, with a session of its own.
+    await new Promise((resolve) => setTimeout(resolve, 3_500));
+    await callTool(owned, 'append', { key: 'x' });
+    expect(server.ledger.runs('x')).toBe(1);
+    expect(server.ledger.count('stream'), 'one stream for each generation').toBe(2);
+    expect(server.ledger.initializes()).toBe(2);
+    expect(await server.sessions()).toBe(1);
+    expect(owned.handle.generation).toBe(2);
+  });
+
+  it('a handshake that failed leaves no EventSource that comes back', async () => {
+    await using server = await startServer(legacy);
+    await using proxy = await startProxy(server.port);
+    await proxy.refuse();
+    await using owned = own(sse(proxy.url('/sse')), { recovery: { maxAttempts: 2, coolDownMs: MINUTE } });
+    await until(() => owned.handle.state === 'exhausted');
+    await proxy.reopen();
+    await new Promise((resolve) => setTimeout(resolve, 3_500));
+    expect(proxy.connections).toBe(0);
+    expect(server.ledger.count('stream')).toBe(0);
+  });
 });

@@ -89,6 +89,17 @@ describe('an answer of the server', () => {
   });
 });
 
+it('a hundred failed calls leave no more sockets than one', async () => {
+  const call = () => settled(callTool(owned, 'rpcError', { code: -32603, message: 'no' }));
+  await call();
+  const sockets = await server.sockets();
+  for (let n = 0; n < 100; n++) expectEnding(await call(), { passes: { code: -32603 } });
+  // One for the calls, one for the GET stream, one that may have been busy just then.
+  expect(await server.sockets()).toBeLessThanOrEqual(sockets + 1);
+  expect(owned.handle.status).toMatchObject({ inFlight: 0, waiting: 0 });
+  await expectWell(0);
+});
+
 describe('a timeout', () => {
   it('while idle: one probe; the call is not sent again though it is declared safe', async () => {
     const end = await settled(callTool(owned, 'append', { key: 'x', holdMs: 60_000 }, 150));

@@ -45,19 +45,18 @@ describe('replay', () => {
     ['readOnlyHint with destructiveHint, trusted', 'contradictory', trust, true, 1],
     ['readOnlyHint, trusted, but never listed', 'read', trust, false, 1],
     ['the host overrules an annotation', 'read', { ...trust, tools: { read: 'if-unsent' } }, true, 1],
-    ['a name that every object has', 'constructor', {}, false, 0],
   ];
   it.each(rows)('%s: %s', async (_name, tool, replay, lists, runs) => {
-    if (tool === 'constructor') {
-      // No such tool: it must only not be taken for declared.
-      await using proxy = await startProxy(server.port);
-      await using owned = own(http(proxy.url()), { replay: { tools: {} } });
-      proxy.next('tools/call', { kind: 'cut', how: 'fin', forwarded: true });
-      expectEnding(await settled(callTool(owned, tool, {})), { unknown: 'request-cut' });
-      expect(proxy.posts('tools/call')).toBe(1);
-      return;
-    }
     expect(await runsAfterLostAnswer(tool, replay, lists)).toBe(runs);
+  });
+
+  it('a tool whose name every object has is not taken for declared', async () => {
+    await using proxy = await startProxy(server.port);
+    await using owned = own(http(proxy.url()), { replay: { tools: {} } });
+    await owned.ready();
+    proxy.next('tools/call', { kind: 'cut', how: 'fin', forwarded: true });
+    expectEnding(await settled(callTool(owned, 'constructor', {})), { unknown: 'request-cut' });
+    expect(proxy.posts('tools/call')).toBe(1);
   });
 
   it('never: not even what is proven unrun', async () => {

@@ -16,13 +16,10 @@ const boom = (): never => {
   throw new Error('boom of the host');
 };
 const rejects = async (): Promise<never> => boom();
-/** Not a real promise, but it rejects all the same. */
-const thenable = () => ({ then: (_ok: unknown, no: (error: Error) => void) => no(new Error('boom')) });
 
 it.each([
   ['throw', boom],
   ['reject', rejects],
-  ['return a thenable that rejects', thenable],
 ])('listeners that %s: the others hear everything, and recovery goes on', async (_how, bad) => {
   const server = shared();
   await using owned = own(http(server.url));

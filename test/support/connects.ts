@@ -17,10 +17,12 @@ export interface Venue extends AsyncDisposable {
   readonly contexts: ConnectContext[];
   /** What it returned. */
   readonly clients: (Client | ClientV2)[];
-  /** Breaks what is connected now, for good; the next connect finds a server. */
+  /** Ends what is connected now, for good; the next connect finds a server. */
   lose(): unknown;
   /** How many clients the server still has. */
   open(): number | Promise<number>;
+  /** For the next test: nothing has been counted. */
+  clear(): void;
 }
 
 type Make = (context: ConnectContext) => Promise<Client | ClientV2>;
@@ -44,6 +46,11 @@ function venue(
     clients,
     connect: connect as unknown as Connect,
     ...rest,
+    clear() {
+      server.ledger.clear();
+      contexts.length = 0;
+      clients.length = 0;
+    },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
@@ -62,7 +69,7 @@ async function memory(sdk: 'v1' | 'v2'): Promise<Venue> {
 async function webSocket(): Promise<Venue> {
   const server = await startServer({ transport: 'ws' });
   const make = async () => (await connectV1(server)).client;
-  return venue(server, make, { lose: () => server.restart(), open: () => server.sessions() });
+  return venue(server, make, { lose: () => server.evict(), open: () => server.sessions() });
 }
 
 async function stdio(): Promise<Venue> {
@@ -74,14 +81,14 @@ async function stdio(): Promise<Venue> {
   });
 }
 
-async function http(sdk: 'v1' | 'v2', watched: boolean): Promise<Venue> {
-  const server = await startServer();
+async function http(sdk: 'v1' | 'v2', watched: boolean, transport: 'http' | 'sse' = 'http'): Promise<Venue> {
+  const server = await startServer({ transport });
   const make = async ({ fetch }: ConnectContext) => {
     const options = watched ? { fetch: fetch as never } : {};
     const raw = sdk === 'v1' ? await connectV1(server, options) : await connectV2(server, 'legacy', options);
     return raw.client;
   };
-  return venue(server, make, { lose: () => server.restart(), open: () => server.sessions() });
+  return venue(server, make, { lose: () => server.evict(), open: () => server.sessions() });
 }
 
 /** Everything that a host can bring along through `connect`. `fetch`: it uses the one that it is given. */
@@ -93,4 +100,6 @@ export const VENUES: Readonly<Record<string, () => Promise<Venue>>> = {
   'v1, HTTP, fetch': () => http('v1', true),
   'v2, HTTP, fetch': () => http('v2', true),
   'v2, HTTP': () => http('v2', false),
+  'v1, legacy SSE, fetch': () => http('v1', true, 'sse'),
+  'v2, legacy SSE': () => http('v2', false, 'sse'),
 };
