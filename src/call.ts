@@ -7,7 +7,7 @@ export interface Call {
   readonly params: unknown;
   readonly options: CallOptions | undefined;
   /** Sends it on one client. Everything secret is in here. */
-  readonly invoke: (client: Callable<ClientShape>, options: CallOptions) => Promise<unknown>;
+  readonly invoke: (client: Callable<ClientShape>, options: CallOptions | undefined) => Promise<unknown>;
   readonly timeoutMs: number;
   /** From `performance.now()`; moved by progress where the caller asked for that. */
   startedAt: number;
@@ -32,6 +32,14 @@ export function totalMs({ options, timeoutMs }: Call): number {
   return options.resetTimeoutOnProgress
     ? options.maxTotalTimeout
     : Math.min(timeoutMs, options.maxTotalTimeout);
+}
+
+/** The SDK's own default (both versions). */
+const SDK_TIMEOUT_MS = 60_000;
+
+/** The SDK would do by itself what the options of this call would say. */
+export function isPlain({ options, timeoutMs }: Call): boolean {
+  return options === undefined && timeoutMs === SDK_TIMEOUT_MS;
 }
 
 /** The options of one send. */

@@ -5,7 +5,7 @@ import { splitRequestArguments, splitToolArguments } from './call-arguments.ts';
 import { OPERATIONS, type OperationSpec, operationOf } from './operations.ts';
 import { type Callable, type CallOptions, type ClientShape, isVersion2 } from './transports/client-shape.ts';
 
-export type Invoke = (client: Callable<ClientShape>, options: CallOptions) => Promise<unknown>;
+export type Invoke = (client: Callable<ClientShape>, options: CallOptions | undefined) => Promise<unknown>;
 
 type CallToolParams = Parameters<Client['callTool']>[0];
 type CallToolResult = ReturnType<Client['callTool']>;
@@ -29,20 +29,30 @@ export interface ClientMethods {
   callTool(params: CallToolParams, resultSchema?: ResultSchema, options?: RequestOptions): CallToolResult;
   /** SDK v2's order of arguments. */
   callTool(params: CallToolParams, options?: RequestOptions): CallToolResult;
-  /** What the current generation's server said in its handshake; undefined before the first. */
+  /** What the server said in the last handshake, also while the connection is lost; undefined before the first. */
   getServerCapabilities: Client['getServerCapabilities'];
   getServerVersion: Client['getServerVersion'];
   getInstructions: Client['getInstructions'];
 }
 
-function callToolOn(client: Callable<ClientShape>, params: unknown, schema: unknown, options: CallOptions) {
+function callToolOn(
+  client: Callable<ClientShape>,
+  params: unknown,
+  schema: unknown,
+  options: CallOptions | undefined,
+) {
   if (!isVersion2(client)) return client.callTool(params, schema, options);
   if (schema === undefined) return client.callTool(params, options);
   return client.request({ method: OPERATIONS.callTool.method, params }, schema, options);
 }
 
 /** v1 would send the request first, and then fail on its answer. */
-function requestOn(client: Callable<ClientShape>, request: object, schema: unknown, options: CallOptions) {
+function requestOn(
+  client: Callable<ClientShape>,
+  request: object,
+  schema: unknown,
+  options: CallOptions | undefined,
+) {
   if (schema !== undefined) return client.request(request, schema, options);
   if (isVersion2(client)) return client.request(request, options);
   throw new TypeError('request(): a client of SDK v1 needs the result schema as the second argument');
@@ -56,7 +66,7 @@ export abstract class ClientMethodsBase {
     options: CallOptions | undefined,
     invoke: Invoke,
   ): Promise<unknown>;
-  protected abstract currentClient(): Callable<ClientShape> | undefined;
+  protected abstract lastClient(): Callable<ClientShape> | undefined;
 
   ping(options?: CallOptions) {
     return this.perform(OPERATIONS.ping, undefined, options, (client, o) => client.ping(o));
@@ -131,14 +141,14 @@ export abstract class ClientMethodsBase {
   }
 
   getServerCapabilities() {
-    return this.currentClient()?.getServerCapabilities();
+    return this.lastClient()?.getServerCapabilities();
   }
 
   getServerVersion() {
-    return this.currentClient()?.getServerVersion();
+    return this.lastClient()?.getServerVersion();
   }
 
   getInstructions() {
-    return this.currentClient()?.getInstructions();
+    return this.lastClient()?.getInstructions();
   }
 }

@@ -152,8 +152,8 @@ export class Connection extends ClientMethodsBase {
     return this.close();
   }
 
-  protected currentClient(): Callable<ClientShape> | undefined {
-    return this.#generations.current?.client;
+  protected lastClient(): Callable<ClientShape> | undefined {
+    return this.#generations.last?.client;
   }
 
   protected perform(
@@ -183,7 +183,7 @@ export class Connection extends ClientMethodsBase {
 
   /** Made once, so that a call that succeeds does not pay for it. */
   readonly #onFailure = (failed: FailedSend) =>
-    this.#troubles.failed(failed.call, this.#judgeAndReport(failed));
+    this.#troubles.failed(failed.call, this.#judgeAndReport(failed, 'direct'));
 
   async #sendAgain(call: Call): Promise<unknown> {
     const generation = this.#generations.current;
@@ -192,7 +192,7 @@ export class Connection extends ClientMethodsBase {
       throw { error: undefined, evidence, generation: this.generation } satisfies JudgedFailure;
     }
     return generation.send(call, remainingMs(call), async (failed) => {
-      throw this.#judgeAndReport(failed);
+      throw this.#judgeAndReport(failed, 'from-trouble');
     });
   }
 
@@ -216,7 +216,7 @@ export class Connection extends ClientMethodsBase {
   }
 
   /** The one place where the failure of a call reaches the connection's machine. */
-  #judgeAndReport(failed: FailedSend): JudgedFailure {
+  #judgeAndReport(failed: FailedSend, sent: 'direct' | 'from-trouble'): JudgedFailure {
     const { call } = failed;
     const generation = failed.generation.number;
     let evidence = this.#judge.call(failed);
@@ -227,7 +227,9 @@ export class Connection extends ClientMethodsBase {
     const { connection, execution, cause } = evidence;
     if (connection !== 'usable') this.#lastError = { cause, generation, at: Date.now() };
     if (connection === 'lost' && execution !== 'answered') {
-      const stricken = { kind: call.spec.kind, policy: this.#policyOf(call), execution };
+      // A call in trouble asks for the connection itself, if its machine still wants it.
+      const facts = { kind: call.spec.kind, policy: this.#policyOf(call), execution };
+      const stricken = sent === 'direct' ? facts : null;
       this.#tell({ type: 'lost', generation, cause, stricken });
     } else if (connection === 'suspect') {
       this.#suspect(generation, cause);

@@ -2,8 +2,8 @@
 import type { Cause } from '../machines/vocabulary.ts';
 import type { OperationFailure } from './errors.ts';
 import type { ProcessEnd } from './evidence/failure.ts';
-import { OwnedGeneration } from './generation.ts';
 import type { Connect, Settings } from './options.ts';
+import { OwnedGeneration } from './owned-generation.ts';
 import { type ClientShape, isOverHttp, type TransportShape, transportOf } from './transports/client-shape.ts';
 import { type Identity, makeClient, makeTransport, type OwnedTransport } from './transports/recipe.ts';
 import type { Witness } from './transports/witness.ts';

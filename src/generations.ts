@@ -7,8 +7,8 @@ import type { Line } from './line.ts';
 export class Generations {
   /** Takes new calls. Undefined whenever the connection is not ready. */
   current: Generation | undefined;
-  /** Which one is, or was last, current; 0 before the first. */
-  number = 0;
+  /** Which one is, or was last, current. */
+  last: Generation | undefined;
   readonly line: Line;
   /** Opened or checked; current once the machine says so. */
   #candidate: Generation | undefined;
@@ -16,6 +16,11 @@ export class Generations {
 
   constructor(line: Line) {
     this.line = line;
+  }
+
+  /** 0 before the first. */
+  get number(): number {
+    return this.last?.number ?? 0;
   }
 
   get inFlight(): number {
@@ -38,8 +43,8 @@ export class Generations {
 
   begin(): void {
     this.current = this.#candidate;
+    this.last = this.current;
     this.#candidate = undefined;
-    this.number = this.current?.number ?? this.number;
   }
 
   /** No new call reaches the current one from here on; those in flight may settle. */

@@ -11,6 +11,8 @@ export interface LentListener {
 
 interface Hooks {
   readonly listeners: Set<LentListener>;
+  /** The caller has not set handlers of its own since. */
+  inPlace(): boolean;
   unhook(): void;
 }
 
@@ -18,7 +20,8 @@ const hooked = new WeakMap<SessionShape, Hooks>();
 
 /** Returns what ends the lease. */
 export function listenToLent(supplied: SessionShape, listener: LentListener): () => void {
-  const hooks = hooked.get(supplied) ?? hook(supplied);
+  const present = hooked.get(supplied);
+  const hooks = present?.inPlace() ? present : hook(supplied);
   hooked.set(supplied, hooks);
   hooks.listeners.add(listener);
   return () => {
@@ -32,23 +35,26 @@ export function listenToLent(supplied: SessionShape, listener: LentListener): ()
 function hook(supplied: SessionShape): Hooks {
   const listeners = new Set<LentListener>();
   const { onclose, onerror } = supplied;
-  const giveBackOnclose = put(supplied, 'onclose', () => {
-    // What the caller's own handler throws goes on to the SDK, as it would without us.
+  // What the caller's own handlers throw goes on to the SDK, as it would without us.
+  const ourOnclose = () => {
     try {
       onclose?.call(supplied);
     } finally {
       for (const listener of [...listeners]) listener.closed();
     }
-  });
-  const giveBackOnerror = put(supplied, 'onerror', (error: Error) => {
+  };
+  const ourOnerror = (error: Error) => {
     try {
       onerror?.call(supplied, error);
     } finally {
       for (const listener of [...listeners]) listener.failed(error);
     }
-  });
+  };
+  const giveBackOnclose = put(supplied, 'onclose', ourOnclose);
+  const giveBackOnerror = put(supplied, 'onerror', ourOnerror);
   return {
     listeners,
+    inPlace: () => supplied.onclose === ourOnclose && supplied.onerror === ourOnerror,
     unhook() {
       giveBackOnclose();
       giveBackOnerror();

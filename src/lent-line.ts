@@ -1,6 +1,7 @@
 /** The line to a connection that its caller supplied. Nothing in this file opens, closes or ends anything. */
 import { hintOf } from './evidence/hints.ts';
-import { type Generation, LentGeneration } from './generation.ts';
+import type { Generation } from './generation.ts';
+import { LentGeneration } from './lent-generation.ts';
 import type { Line, LineHooks } from './line.ts';
 import type { ClientShape, SessionShape } from './transports/client-shape.ts';
 

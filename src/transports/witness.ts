@@ -68,8 +68,7 @@ export class Exchange {
   }
 
   /** The transport POSTed it; more than once if it had to authorise first. */
-  notePost(sessionId: string | null): void {
-    this.sessionId = sessionId ?? undefined;
+  notePost(): void {
     if (this.posted) this.#noteLeg();
     this.posted = true;
   }
@@ -196,7 +195,7 @@ export class Witness {
     const id = requestIdOf(init.body);
     const exchange = id === undefined ? undefined : this.#byRequestId.get(id);
     if (exchange === undefined) return undefined;
-    exchange.notePost(headerOf(init, 'mcp-session-id'));
+    exchange.notePost();
     return exchange;
   }
 

@@ -1,0 +1,92 @@
+import type { Cause } from '../machines/vocabulary.ts';
+import { type Call, isPlain } from './call.ts';
+import type { CarriedSession } from './evidence/failure.ts';
+import { carried, type Generation, invoke, type OnFailure, prepareOptions } from './generation.ts';
+import { listenToLent } from './lent-hooks.ts';
+import type { RequestSignal } from './signals.ts';
+import {
+  type Callable,
+  type CallOptions,
+  type ClientShape,
+  mayTakeSeveralRequests,
+  type SessionShape,
+  transportOf,
+} from './transports/client-shape.ts';
+
+/** What a lent generation reports to its connection. */
+export interface LentHooks {
+  lost(generation: number, cause: Cause): void;
+  hinted(generation: number, error: Error): void;
+}
+
+/** A generation that belongs to the caller: it is used and watched, and given back as it was. */
+export class LentGeneration implements Generation {
+  readonly number: number;
+  readonly client: Callable<ClientShape>;
+  inFlight = 0;
+  closed = false;
+  pingUnsupported = false;
+  readonly processEnd = undefined;
+  readonly #supplied: SessionShape;
+  readonly #giveBack: () => void;
+
+  constructor(number: number, supplied: SessionShape, client: ClientShape, hooks: LentHooks) {
+    this.number = number;
+    this.#supplied = supplied;
+    this.client = client as unknown as Callable<ClientShape>;
+    this.#giveBack = listenToLent(supplied, {
+      closed: () => {
+        this.closed = true;
+        hooks.lost(number, 'connection-closed');
+      },
+      failed: (error) => hooks.hinted(number, error),
+    });
+  }
+
+  send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
+    if (isPlain(call) && leftMs >= call.timeoutMs) return this.#send(call, undefined, undefined, onFailure);
+    const { options, borrowed } = prepareOptions(call, leftMs);
+    return this.#send(call, options, borrowed, onFailure);
+  }
+
+  #send(
+    call: Call,
+    options: CallOptions | undefined,
+    borrowed: RequestSignal | undefined,
+    onFailure: OnFailure,
+  ): Promise<unknown> {
+    this.inFlight++;
+    const { session } = this;
+    return invoke(call, this.client, options).then(
+      (result) => {
+        this.inFlight--;
+        borrowed?.release();
+        return result;
+      },
+      (error: unknown) => {
+        this.inFlight--;
+        borrowed?.release();
+        return onFailure({
+          call,
+          generation: this,
+          error,
+          session,
+          witnessed: undefined,
+          // Nobody has counted the requests that the caller's client made of this call.
+          earlierLegMayHaveRun: mayTakeSeveralRequests(this.#supplied),
+          overdue: borrowed?.overdue() === true,
+        });
+      },
+    );
+  }
+
+  get session(): CarriedSession {
+    if (!('transport' in this.#supplied)) return 'unseen';
+    return carried(transportOf(this.#supplied)?.sessionId);
+  }
+
+  /** The caller's handlers are as they were; ones that the caller has set since then stay. */
+  giveBack(): void {
+    this.#giveBack();
+  }
+}
