@@ -11,7 +11,7 @@ export const CAUSE_TEXT: Readonly<Record<Cause, string>> = {
   'connection-closed': 'the connection closed',
   'stream-ended': 'the event stream of the session ended',
   'request-cut': 'the exchange was cut before an answer',
-  'answer-lost': 'the answer can no longer come',
+  'answer-lost': 'the exchange ended before the answer',
   timeout: 'no answer came in the time allowed',
   heartbeat: 'heartbeats went unanswered',
   deaf: 'the stream for messages from the server is gone',

@@ -88,20 +88,12 @@ export class OwnedLine implements Line {
     const client = generation.client as unknown as ClientShape;
     const { onclose, onerror } = client;
     client.onclose = () => {
-      try {
-        onclose?.call(client);
-      } catch {
-        // A hook of the host's that throws harms nobody.
-      }
+      quietly(() => onclose?.call(client));
       generation.closed = true;
       this.#hooks.lost(generation.number, 'connection-closed');
     };
     client.onerror = (error) => {
-      try {
-        onerror?.call(client, error);
-      } catch {
-        // As above.
-      }
+      quietly(() => onerror?.call(client, error));
       // Where we made the transport, the witness has seen the same, with the request that it concerns.
       const hint = dial.isWitnessed ? undefined : hintOf(error);
       if (hint === 'stream-ended') {
@@ -109,14 +101,20 @@ export class OwnedLine implements Line {
         generation.answersAreLost();
       } else if (hint !== undefined) this.#hooks.suspected(generation.number, 'deaf');
     };
-    // It may have closed between its last handshake message and now.
-    if (transportOf(client) === undefined) client.onclose();
+    if (transportOf(client) === undefined) throw new Error('The connection closed as its handshake finished');
   }
 
   #inBackground(work: Promise<unknown>): void {
     const task = work.catch(() => {}).finally(() => this.#ending.delete(task));
     this.#ending.add(task);
   }
+}
+
+/** A hook of the host's that throws harms nobody. */
+function quietly(hook: () => void): void {
+  try {
+    hook();
+  } catch {}
 }
 
 function openFailure(error: unknown, retryAfterMs: number): OpenFailure {

@@ -1,7 +1,7 @@
 // Failures that people reported: storms of reconnects, and budgets that did not count. By row id.
 import { afterEach, expect, it, vi } from 'vitest';
 import type { ConnectionContext } from '../../machines/connection.machine.ts';
-import { runnableConnectionMachine } from '../../src/connection-actors.ts';
+import { runnableConnectionMachine } from '../../src/connection-actor.ts';
 import { createSupervisor } from '../../src/index.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
 import { startServer } from '../support/http-server.ts';

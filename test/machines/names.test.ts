@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { setup } from 'xstate';
 import { connectionMachine } from '../../machines/connection.machine.ts';
 import { operationMachine } from '../../machines/operation.machine.ts';
-import { runnableConnectionMachine } from '../../src/connection-actors.ts';
+import { runnableConnectionMachine } from '../../src/connection-actor.ts';
 import { namesUsed, unresolvedNames, unusedNames } from '../support/machine-names.ts';
 
 describe.each([

@@ -1,0 +1,177 @@
+/** What becomes of the calls of one connection: sent, waiting, judged when they fail, sent again or settled. */
+import {
+  type Cause,
+  type Evidence,
+  isStricken,
+  type Ownership,
+  type ReplayPolicy,
+} from '../machines/vocabulary.ts';
+import { type Call, policyFacts, remainingMs, totalMs } from './call.ts';
+import type { Invoke } from './client-methods.ts';
+import type { Clock } from './clock.ts';
+import type { ConnectionActor } from './connection-actor.ts';
+import { ConnectionClosedError, InvalidOptionsError, type OperationFailure } from './errors.ts';
+import type { FailedSend, Generation } from './generation.ts';
+import type { Generations } from './generations.ts';
+import type { Judge } from './judge.ts';
+import { OPERATIONS, type OperationSpec, policyOf, ToolAnnotationsSeen } from './operations.ts';
+import type { Settings } from './options.ts';
+import type { CallOptions } from './transports/client-shape.ts';
+import { type JudgedFailure, Troubles } from './troubles.ts';
+import { isDuration, MAX_DURATION_MS } from './validation.ts';
+
+export interface CallsParts {
+  readonly name: string;
+  readonly ownership: Ownership;
+  readonly settings: Settings;
+  readonly actor: ConnectionActor;
+  readonly generations: Generations;
+  readonly judge: Judge;
+  readonly clock: Clock | undefined;
+  /** A failure is held against the connection. */
+  readonly onFault: (generation: number, cause: Cause) => void;
+}
+
+export class Calls {
+  readonly #parts: CallsParts;
+  readonly #troubles: Troubles;
+  readonly #annotations: ToolAnnotationsSeen | undefined;
+
+  constructor(parts: CallsParts) {
+    this.#parts = parts;
+    if (parts.settings.replay.trustAnnotations) this.#annotations = new ToolAnnotationsSeen();
+    const { name, ownership, actor, generations, clock } = parts;
+    this.#troubles = new Troubles({
+      name,
+      ownership,
+      clock,
+      present: () => ({ state: actor.state, generation: generations.number, probing: actor.probing }),
+      lastDial: () => generations.line.lastDial,
+      policyOf: (call) => this.#policyOf(call),
+      demand: () => actor.tell({ type: 'demand' }),
+      sendAgain: (call) => this.#sendAgain(call),
+    });
+  }
+
+  /** How many wait for the connection. */
+  get waiting(): number {
+    return this.#troubles.waiting;
+  }
+
+  /** Those that wait for the connection are answered anew. */
+  connectionChanged(): void {
+    this.#troubles.connectionChanged();
+  }
+
+  perform(
+    spec: OperationSpec,
+    params: unknown,
+    options: CallOptions | undefined,
+    invoke: Invoke,
+  ): Promise<unknown> {
+    const timeoutMs = options?.timeout ?? this.#parts.settings.timeouts.requestTimeoutMs;
+    if (!isDuration(timeoutMs)) return this.#refuseDuration('timeout');
+    const cap = options?.maxTotalTimeout;
+    if (cap !== undefined && !isDuration(cap)) return this.#refuseDuration('maxTotalTimeout');
+    const call: Call = { spec, params, options, invoke, timeoutMs, startedAt: performance.now() };
+    const generation = this.#parts.generations.current;
+    const answer = generation === undefined ? this.#arrive(call) : this.#send(call, generation);
+    if (this.#annotations === undefined || spec !== OPERATIONS.listTools) return answer;
+    return answer.then((listed) => {
+      this.#annotations?.note(listed);
+      return listed;
+    });
+  }
+
+  /** Tells the machine that a generation is in doubt. */
+  suspect(generation: number, cause: Cause): void {
+    const busy = (this.#parts.generations.current?.inFlight ?? 0) > 0;
+    this.#parts.actor.tell({ type: 'suspected', generation, cause, busy });
+  }
+
+  #send(call: Call, generation: Generation): Promise<unknown> {
+    return generation.send(call, totalMs(call), this.#onFailure);
+  }
+
+  /** Made once, so that a call that succeeds does not pay for it. */
+  readonly #onFailure = (failed: FailedSend) =>
+    this.#troubles.failed(failed.call, this.#judgeAndReport(failed, 'direct'));
+
+  async #sendAgain(call: Call): Promise<unknown> {
+    const generation = this.#parts.generations.current;
+    if (generation === undefined) {
+      const evidence = { connection: 'lost', execution: 'none', cause: 'not-connected' } as const;
+      throw {
+        error: undefined,
+        evidence,
+        generation: this.#parts.generations.number,
+      } satisfies JudgedFailure;
+    }
+    return generation.send(call, remainingMs(call), async (failed) => {
+      throw this.#judgeAndReport(failed, 'from-trouble');
+    });
+  }
+
+  /** A call that finds no usable generation. */
+  #arrive(call: Call): Promise<unknown> {
+    if (call.options?.signal?.aborted) return Promise.reject(call.options.signal.reason);
+    if (this.#parts.actor.isClosed) return this.#refuseClosed(call);
+    this.#parts.actor.tell({ type: 'demand' });
+    const { current } = this.#parts.generations;
+    if (current !== undefined) return this.#send(call, current);
+    const { waitForReady, maxWaiting } = this.#parts.settings.recovery;
+    const full = this.#troubles.waiting >= maxWaiting;
+    const admission = !waitForReady ? 'not-waiting' : full ? 'queue-full' : 'waits';
+    return this.#troubles.arrived(call, admission, this.#obstacle());
+  }
+
+  #obstacle(): OperationFailure | undefined {
+    if (this.#parts.actor.state !== 'failed-ownership') return undefined;
+    return { connection: 'lost', execution: 'none', cause: this.#parts.actor.cause ?? 'not-connected' };
+  }
+
+  /** The one place where the failure of a call reaches the connection's machine. */
+  #judgeAndReport(failed: FailedSend, sent: 'direct' | 'from-trouble'): JudgedFailure {
+    const { call } = failed;
+    const generation = failed.generation.number;
+    let evidence = this.#parts.judge.call(failed);
+    // What was in flight on a generation that is gone has no other way to learn it.
+    if (evidence.connection === 'suspect' && this.#isGone(failed.generation, evidence)) {
+      evidence = { ...evidence, connection: 'lost' };
+    }
+    const { connection, execution, cause } = evidence;
+    if (connection !== 'usable') this.#parts.onFault(generation, cause);
+    if (connection === 'lost' && execution !== 'answered') {
+      // A call in trouble asks for the connection itself, if its machine still wants it.
+      const facts = { kind: call.spec.kind, policy: this.#policyOf(call), execution };
+      const stricken = sent === 'direct' ? facts : null;
+      this.#parts.actor.tell({ type: 'lost', generation, cause, stricken });
+    } else if (connection === 'suspect') {
+      this.suspect(generation, cause);
+    }
+    return { error: failed.error, evidence, generation };
+  }
+
+  #isGone(generation: Generation, evidence: Evidence): boolean {
+    if (this.#parts.actor.state === 'failed-ownership') return true;
+    return generation !== this.#parts.generations.current && isStricken(evidence);
+  }
+
+  #policyOf(call: Call): ReplayPolicy {
+    return policyOf(call.spec, policyFacts(call), this.#parts.settings.replay, this.#annotations?.harmless);
+  }
+
+  #refuseClosed({ spec }: Call): Promise<never> {
+    const { name: connection, ownership, generations } = this.#parts;
+    const operation = { method: spec.method, kind: spec.kind };
+    const generation = generations.number;
+    return Promise.reject(
+      new ConnectionClosedError({ connection, ownership, generation, operation, sent: false }),
+    );
+  }
+
+  #refuseDuration(option: string): Promise<never> {
+    const expected = `expected a duration of 0 to ${MAX_DURATION_MS} ms`;
+    return Promise.reject(new InvalidOptionsError(this.#parts.name, option, expected));
+  }
+}

@@ -1,0 +1,150 @@
+/** The connection machine at work: its real actors, and what can be asked of it. One provided machine serves all. */
+import { type ActorRefFrom, type AnyActorRef, createActor, fromCallback, fromPromise } from 'xstate';
+import {
+  type ConnectionEmitted,
+  type ConnectionEvent,
+  type ConnectionInput,
+  type ConnectionState,
+  connectionMachine,
+  type OpenInput,
+  type ProbeInput,
+  type ProbeOutcome,
+} from '../machines/connection.machine.ts';
+import type { Cause } from '../machines/vocabulary.ts';
+import { backgroundClock, type Clock } from './clock.ts';
+
+/** What the machine's actors do, for one connection. */
+export interface ConnectionEdge {
+  open(input: OpenInput, signal: AbortSignal): Promise<void>;
+  /** Is what the caller supplied connected? */
+  verify(): boolean;
+  probe(input: ProbeInput, signal: AbortSignal): Promise<ProbeOutcome>;
+  shutdown(): Promise<void>;
+}
+
+/** Each root actor has a system of its own, which names its connection and keeps it alive no longer than itself. */
+const bySystem = new WeakMap<AnyActorRef['system'], ConnectionEdge>();
+
+function edgeOf(system: AnyActorRef['system']): ConnectionEdge {
+  const edge = bySystem.get(system);
+  if (edge === undefined) throw new Error('A connection actor without its connection');
+  return edge;
+}
+
+export const runnableConnectionMachine = connectionMachine.provide({
+  actors: {
+    open: fromPromise<void, OpenInput>(({ input, signal, system }) => edgeOf(system).open(input, signal)),
+    verify: fromCallback<ConnectionEvent>(({ sendBack, system }) => {
+      sendBack({ type: edgeOf(system).verify() ? 'verified' : 'unverified' });
+    }),
+    probe: fromPromise<ProbeOutcome, ProbeInput>(({ input, signal, system }) =>
+      edgeOf(system).probe(input, signal),
+    ),
+    shutdown: fromPromise<void>(({ system }) => edgeOf(system).shutdown()),
+  },
+  delays: {
+    /** Full jitter, so that connections which were lost together do not come back together. */
+    backoff: ({ context }) => {
+      const { attempts, initialBackoffMs, maxBackoffMs, retryAfterMs } = context;
+      const bound = Math.min(maxBackoffMs, initialBackoffMs * 2 ** Math.max(0, attempts - 1));
+      return Math.max(retryAfterMs, Math.random() * bound);
+    },
+  },
+});
+
+/** What a connection hears of its machine, in order, each after it is so. */
+export interface ConnectionListener {
+  entered(state: ConnectionState, from: ConnectionState, cause: Cause | undefined): void;
+  lost(generation: number, cause: Cause): void;
+  opened(generation: number): void;
+  /** The probe was answered. */
+  probed(): void;
+}
+
+export class ConnectionActor {
+  /** Kept here, because inside of a step the machine's own snapshot is still the one before it. */
+  state: ConnectionState = 'idle';
+  /** When it entered this state, in milliseconds since the epoch. */
+  since = Date.now();
+  /** A probe of the current generation is under way. */
+  probing = false;
+  readonly #actor: ActorRefFrom<typeof runnableConnectionMachine>;
+  readonly #listener: ConnectionListener;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(
+    input: ConnectionInput,
+    clock: Clock | undefined,
+    edge: ConnectionEdge,
+    listener: ConnectionListener,
+  ) {
+    this.#listener = listener;
+    this.#actor = createActor(runnableConnectionMachine, {
+      clock: (clock ?? backgroundClock) as never,
+      input,
+    });
+    bySystem.set(this.#actor.system, {
+      ...edge,
+      probe: (probeInput, signal) => {
+        this.probing = true;
+        return edge.probe(probeInput, signal);
+      },
+    });
+    this.#actor.on('*', (event) => this.#hear(event));
+    // Unheard, an error of the machine would end the host's process.
+    this.#actor.subscribe({ error: () => this.#enter('closed', undefined) });
+  }
+
+  /** Apart from the constructor: what is started may ask for its connection at once. */
+  start(): void {
+    this.#actor.start();
+  }
+
+  /** Why the connection is not ready. */
+  get cause(): Cause | undefined {
+    return this.#actor.getSnapshot().context.cause ?? undefined;
+  }
+
+  get isClosed(): boolean {
+    return this.state === 'closing' || this.state === 'closed';
+  }
+
+  /** A late report, when all is over, concerns nobody. */
+  tell(event: ConnectionEvent): void {
+    if (this.state !== 'closed') this.#actor.send(event);
+  }
+
+  async until(...states: readonly ConnectionState[]): Promise<void> {
+    while (!states.includes(this.state)) {
+      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    }
+  }
+
+  #hear(event: ConnectionEmitted): void {
+    switch (event.type) {
+      case 'entered':
+        this.#enter(event.state, event.cause ?? undefined);
+        break;
+      case 'lost':
+        this.#listener.lost(event.generation, event.cause);
+        break;
+      case 'opened':
+        this.#listener.opened(event.generation);
+        break;
+      case 'probed':
+        this.probing = false;
+        this.#listener.probed();
+        break;
+    }
+  }
+
+  #enter(state: ConnectionState, cause: Cause | undefined): void {
+    const from = this.state;
+    this.state = state;
+    this.since = Date.now();
+    this.probing = false;
+    this.#listener.entered(state, from, cause);
+    for (const resume of this.#waiting) resume();
+    this.#waiting.clear();
+  }
+}
