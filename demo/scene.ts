@@ -2,7 +2,7 @@ import type { ConnectionHandle, Supervisor } from '../src/index.ts';
 import type { Ledger } from './ledger.ts';
 
 /** What a scene is given. */
-export interface Stage {
+interface Stage {
   readonly supervisor: Supervisor;
   readonly ledger: Ledger;
   /** Shows each transition of the connection as it happens. */

@@ -6,7 +6,7 @@ import type { Outcome, Scene } from './scene.ts';
 const isPlain = !process.stdout.isTTY || Boolean(process.env.NO_COLOR);
 const { bold, cyan, dim, green, red, yellow } = pc.createColors(!isPlain);
 
-const WIDTH = Math.min(process.stdout.columns ?? 100, 110);
+const WIDTH = Math.min(process.stdout.columns || 100, 110);
 
 const COLOUR: Partial<Record<ConnectionState, (text: string) => string>> = {
   ready: green,

@@ -4,7 +4,13 @@ import type { OperationFailure } from './errors.ts';
 import type { ProcessEnd } from './evidence/failure.ts';
 import type { Connect, Settings } from './options.ts';
 import { OwnedGeneration } from './owned-generation.ts';
-import { type ClientShape, isOverHttp, type TransportShape, transportOf } from './transports/client-shape.ts';
+import {
+  type ClientShape,
+  isOverHttp,
+  isVersion2,
+  type TransportShape,
+  transportOf,
+} from './transports/client-shape.ts';
 import { type Identity, makeClient, makeTransport, type OwnedTransport } from './transports/recipe.ts';
 import type { Witness } from './transports/witness.ts';
 import { MAX_DURATION_MS } from './validation.ts';
@@ -107,7 +113,7 @@ export class Dial {
     this.#stop.signal.throwIfAborted();
     this.#transport = transport as TransportShape;
     this.#client = client as unknown as ClientShape;
-    this.#witness.watch(this.#transport, description.kind !== 'stdio');
+    this.#witness.watch(this.#transport, { overHttp: description.kind !== 'stdio', tellsStreamEnd: false });
     // The SDK's own timer would send a cancellation, which `initialize` forbids; the limit around this is ours.
     this.#holdOpen(this.#transport);
     await this.#witness.duringExchange(({ token }) =>
@@ -129,7 +135,8 @@ export class Dial {
     }
     this.#client = client;
     this.#transport = transport;
-    this.#witness.watch(transport, isOverHttp(transport));
+    const overHttp = isOverHttp(transport);
+    this.#witness.watch(transport, { overHttp, tellsStreamEnd: overHttp && isVersion2(client) });
     return new OwnedGeneration(this.#number, client, transport, this.#witness);
   }
 }

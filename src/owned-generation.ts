@@ -8,7 +8,8 @@ import {
   isVersion2,
   type TransportShape,
 } from './transports/client-shape.ts';
-import { type Exchange, headersCarrying, type Witness } from './transports/witness.ts';
+import { type Exchange, headersCarrying } from './transports/exchange.ts';
+import type { Witness } from './transports/witness.ts';
 import { withinLimit } from './within-limit.ts';
 
 /** A generation that the supervisor made: its wire is witnessed, and it is ended here. */

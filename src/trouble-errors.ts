@@ -29,30 +29,38 @@ export function endingError(
   unavailability: OperationContext['unavailability'],
   ending: Ending,
 ): unknown {
-  const { connection, ownership, generation, call, sent, lastDial } = ending;
-  const facts = {
-    connection,
-    ownership,
-    generation,
-    operation: { method: call.spec.method, kind: call.spec.kind },
-    evidence: ending.evidence ?? lastDial?.evidence,
-    cause: ending.error ?? lastDial?.error,
-    lastCause: (lastDial?.evidence ?? ending.evidence)?.cause,
-    sent,
-  };
+  const { connection, ownership, generation, call, sent, error, evidence } = ending;
+  const operation = { method: call.spec.method, kind: call.spec.kind };
+  const facts = { connection, ownership, generation, operation, sent };
   switch (state) {
     case 'passed-through':
-      return ending.error;
+      return error;
     case 'cancelled':
       return call.options?.signal?.reason;
     case 'refused':
-      return new CallerOwnedConnectionLostError(facts);
+      return new CallerOwnedConnectionLostError({ ...facts, evidence, cause: error });
     case 'unknown-outcome':
-      return new OutcomeUnknownError(facts);
+      return new OutcomeUnknownError({ ...facts, evidence, cause: error });
     case 'timed-out':
-      return new ConnectionUnavailableError({ ...facts, why: 'time-spent' });
+      return new ConnectionUnavailableError({ ...facts, ...whyUnavailable(ending), why: 'time-spent' });
     default:
-      if (unavailability === 'closed') return new ConnectionClosedError(facts);
-      return new ConnectionUnavailableError({ ...facts, why: unavailability ?? 'budget-spent' });
+      if (unavailability === 'closed') return new ConnectionClosedError({ ...facts, evidence, cause: error });
+      return new ConnectionUnavailableError({
+        ...facts,
+        ...whyUnavailable(ending),
+        why: unavailability ?? 'budget-spent',
+      });
   }
+}
+
+/** The connection's last dial says why there is none, and the operation's own failure whether it may have run. */
+function whyUnavailable({ error, evidence, lastDial }: Ending) {
+  if (lastDial === undefined) return { evidence, cause: error, lastCause: evidence?.cause };
+  const execution = evidence?.execution ?? 'none';
+  const both = 'The operation failed, and then no connection could be made';
+  return {
+    evidence: { ...lastDial.evidence, execution },
+    cause: error === undefined ? lastDial.error : new AggregateError([error, lastDial.error], both),
+    lastCause: lastDial.evidence.cause,
+  };
 }

@@ -2,15 +2,11 @@
  * The witness sees the wire of a transport that we own: which call sent which request, what each request
  * carried, and whether its answer can still come. The SDK leaves a call whose answer stream has ended pending
  * until its timeout (60 s by default); the witness answers in the server's stead, with an error.
- *
- * A request is tied to its call by what the SDK hands on from the call's options to `transport.send`: the
- * `onresumptiontoken` function (both versions), and for the later requests of one call in v2 (`input_required`)
- * only the `headers`. Both carry the call's exchange, which costs next to nothing, where AsyncLocalStorage would
- * slow every promise of the host's process.
  */
 import type { Evidence } from '../../machines/vocabulary.ts';
 import { whenPipedBodyEnds, whenReadBodyEnds } from './body-end.ts';
 import type { JsonRpcMessage, SendOptions, TransportShape } from './client-shape.ts';
+import { Exchange, exchangeOf } from './exchange.ts';
 
 /** A last chunk may still be on its way through the SDK's parser when the stream under it has ended. */
 const PARSER_GRACE_MS = 25;
@@ -18,83 +14,20 @@ const PARSER_GRACE_MS = 25;
 /** How often the SDK tries to resume an answer stream (`reconnectionOptions.maxRetries`, both versions). */
 const RESUME_TRIES = 2;
 
-/** Statuses that say that the request of an earlier leg was turned away. */
-const TURNED_AWAY: readonly number[] = [401, 403, 404];
-
 const ANSWER_LOST: Evidence = { connection: 'suspect', execution: 'unknown', cause: 'answer-lost' };
+
+export interface TransportTraits {
+  /** An answer can be lost without the transport closing. */
+  readonly overHttp: boolean;
+  /** It takes `onRequestStreamEnd`, and calls it when a request's stream has ended for good (SDK v2). */
+  readonly tellsStreamEnd: boolean;
+}
 
 export interface WitnessListener {
   /** Something on the wire is worth a probe. */
   suspected(): void;
   /** The stream that carries every answer of a legacy SSE session has ended. */
   streamEnded(): void;
-}
-
-/** One call in flight, as seen on the wire. */
-export class Exchange {
-  requestId: string | number | undefined = undefined;
-  sessionId: string | undefined = undefined;
-  /** An earlier request of this call reached the server and was not turned away. */
-  earlierLegMayHaveRun = false;
-  lastLegMayHaveRun = false;
-  posted = false;
-  verdict: Evidence | undefined = undefined;
-  /** The SDK has settled the call. */
-  settled = false;
-  /** The answer stream ended, and the SDK is trying to resume it. */
-  stalled = false;
-  lastEventId: string | undefined = undefined;
-  failedResumes = 0;
-
-  /** Passed with every request of the call; see the head of this file. */
-  readonly token: TokenListener;
-
-  constructor(forward: ((token: string) => void) | undefined) {
-    const token: TokenListener = (eventId) => {
-      this.lastEventId = eventId;
-      forward?.(eventId);
-    };
-    token.exchange = this;
-    this.token = token;
-  }
-
-  /** The client handed a request of this call to the transport. */
-  beginLeg(requestId: string | number, sessionId: string | undefined): void {
-    this.requestId = requestId;
-    this.sessionId = sessionId;
-    this.stalled = false;
-    this.posted = false;
-    this.#noteLeg();
-  }
-
-  /** The transport POSTed it; more than once if it had to authorise first. */
-  notePost(): void {
-    if (this.posted) this.#noteLeg();
-    this.posted = true;
-  }
-
-  #noteLeg(): void {
-    this.earlierLegMayHaveRun ||= this.lastLegMayHaveRun;
-    this.lastLegMayHaveRun = true;
-  }
-}
-
-interface TokenListener {
-  (eventId: string): void;
-  exchange?: Exchange;
-}
-
-const EXCHANGE = Symbol('exchange');
-
-/** Headers of a v2 request, to which it adds none. */
-export function headersCarrying(exchange: Exchange, headers: object | undefined): Record<string, string> {
-  return { ...headers, [EXCHANGE]: exchange } as Record<string, string>;
-}
-
-function exchangeOf(options: SendOptions | undefined): Exchange | undefined {
-  const { onresumptiontoken, headers } = options ?? {};
-  const first = (onresumptiontoken as TokenListener | undefined)?.exchange;
-  return first ?? (headers as { [EXCHANGE]?: Exchange } | undefined)?.[EXCHANGE];
 }
 
 export class Witness {
@@ -133,11 +66,8 @@ export class Witness {
     }
   }
 
-  /**
-   * Sees every request that the client hands to its transport from now on. `answersMayBeLost`: it is one over
-   * HTTP, where an answer can be lost without the transport closing.
-   */
-  watch(transport: TransportShape, answersMayBeLost: boolean): void {
+  /** Sees every request that the client hands to its transport from now on. */
+  watch(transport: TransportShape, { overHttp, tellsStreamEnd }: TransportTraits): void {
     this.#transport = transport;
     const send = transport.send.bind(transport);
     transport.send = (message: JsonRpcMessage, options?: SendOptions) => {
@@ -147,12 +77,14 @@ export class Witness {
       }
       if (exchange.requestId !== undefined) this.#byRequestId.delete(exchange.requestId);
       exchange.beginLeg(message.id, transport.sessionId);
-      if (!answersMayBeLost) return send(message, options);
-      this.#byRequestId.set(message.id, exchange);
-      // SDK v2 tells when a request's stream ended for good; v1 ignores the option.
+      if (overHttp) this.#byRequestId.set(message.id, exchange);
+      if (!tellsStreamEnd) return send(message, options);
       const onRequestStreamEnd = () => this.#settleUnlessAnswered(exchange);
-      const onresumptiontoken = exchange.token;
-      return send(message, { ...options, onresumptiontoken, onRequestStreamEnd } as SendOptions);
+      return send(message, {
+        ...options,
+        onresumptiontoken: exchange.token,
+        onRequestStreamEnd,
+      } as SendOptions);
     };
   }
 
@@ -179,24 +111,31 @@ export class Witness {
     }, PARSER_GRACE_MS);
   }
 
-  async #post(responding: Promise<Response>, init: RequestInit): Promise<Response> {
-    const exchange = this.#exchangeOf(init);
-    const response = await responding;
-    const { status } = response;
-    if (status === 429 || status === 503) this.retryAfterMs = retryAfterMsOf(response);
-    if (exchange === undefined) return response;
-    if (TURNED_AWAY.includes(status)) exchange.lastLegMayHaveRun = false;
-    if (status === 202 && this.#answersComeWithPosts) this.#settleUnlessAnswered(exchange);
-    if (response.body !== null) whenPipedBodyEnds(response.body, () => this.#answerStreamEnded(exchange));
-    return response;
+  /** Returns the very promise of `fetch`: the SDK waits for nothing that it would not wait for without us. */
+  #post(responding: Promise<Response>, init: RequestInit): Promise<Response> {
+    responding.then(
+      (response) => this.#responded(response, init),
+      () => {},
+    );
+    return responding;
   }
 
-  #exchangeOf(init: RequestInit): Exchange | undefined {
-    const id = requestIdOf(init.body);
-    const exchange = id === undefined ? undefined : this.#byRequestId.get(id);
-    if (exchange === undefined) return undefined;
-    exchange.notePost();
-    return exchange;
+  #responded(response: Response, init: RequestInit): void {
+    const { status, body } = response;
+    if (status === 200) {
+      if (body !== null) whenPipedBodyEnds(body, () => this.#answerStreamEnded(this.#exchangeOf(init)));
+    } else if (status === 202) {
+      if (this.#answersComeWithPosts) this.#settleUnlessAnswered(this.#exchangeOf(init));
+    } else if (status === 429 || status === 503) {
+      this.retryAfterMs = retryAfterMsOf(response);
+    }
+  }
+
+  /** The call that a POST was for, if it has not settled. */
+  #exchangeOf({ body }: RequestInit): Exchange | undefined {
+    if (this.#byRequestId.size === 0) return undefined;
+    const id = requestIdOf(body);
+    return id === undefined ? undefined : this.#byRequestId.get(id);
   }
 
   /** On legacy SSE every POST is answered with 202, and the answer comes on the one stream. */
@@ -254,8 +193,8 @@ export class Witness {
     return undefined;
   }
 
-  #answerStreamEnded(exchange: Exchange): void {
-    if (exchange.settled) return;
+  #answerStreamEnded(exchange: Exchange | undefined): void {
+    if (exchange === undefined || exchange.settled) return;
     if (exchange.lastEventId === undefined) {
       this.#settleUnlessAnswered(exchange);
       return;
@@ -264,7 +203,8 @@ export class Witness {
     this.#listener.suspected();
   }
 
-  #settleUnlessAnswered(exchange: Exchange): void {
+  #settleUnlessAnswered(exchange: Exchange | undefined): void {
+    if (exchange === undefined) return;
     setTimeout(() => this.#settle(exchange), PARSER_GRACE_MS);
   }
 

@@ -12,10 +12,14 @@ const run = promisify(execFile);
 const TIMEOUT_MS = 60_000;
 
 describe('examples', () => {
-  it.for(readdirSync(folder).filter((name) => name.endsWith('.ts')))('%s', { timeout: TIMEOUT_MS }, async (name) => {
-    const { stderr } = await run(process.execPath, ['--import', 'tsx', `${folder}${name}`], {
-      timeout: TIMEOUT_MS,
-    });
-    expect(stderr).toBe('');
-  });
+  it.for(readdirSync(folder).filter((name) => name.endsWith('.ts')))(
+    '%s',
+    { timeout: TIMEOUT_MS },
+    async (name) => {
+      const { stderr } = await run(process.execPath, ['--import', 'tsx', `${folder}${name}`], {
+        timeout: TIMEOUT_MS,
+      });
+      expect(stderr).toBe('');
+    },
+  );
 });
