@@ -6,12 +6,13 @@
  *  1. An operation is sent again only where `maySendAgain` allows it, and at most `MAX_SENDS` times in all.
  *  2. An operation on a caller-owned connection is never sent again.
  *  3. A failure that is not a loss reaches the caller untouched.
- *  4. One deadline covers waiting and every send; while a send runs, the SDK's own timer keeps it.
+ *  4. One deadline covers waiting and every send; while a send runs, the SDK's own timer keeps it. Pure: it has
+ *     no timer of its own, and sends nothing itself.
  *  5. Every operation ends in exactly one final state.
  *
  * Legal transitions (empty = illegal = ignored)
  *
- *  from \ on    (at once)                                  usable          lost      unavailable  refused  sent      failed   deadline   abort
+ *  from \ on    (at once)                                  usable          lost      unavailable  refused  answered  failed   deadline   abort
  *  judging      passed-through: the failure is no loss
  *               confirming: only a probe can tell
  *               refused: the caller owns the connection
@@ -22,7 +23,7 @@
  *  awaiting     timed-out: the deadline has passed         sending                   unavailable  refused                      timed-out  cancelled
  *  sending                                                                                                 answered  judging   (noted)    cancelled
  */
-import { assign, fromPromise, not, setup, stateIn } from 'xstate';
+import { assign, setup } from 'xstate';
 import {
   type Cause,
   type Evidence,
@@ -55,8 +56,6 @@ export interface OperationInput extends OperationFacts {
   readonly sends: number;
   /** May it wait for a connection that is not ready? Otherwise, why not. */
   readonly admission: 'waits' | 'not-waiting' | 'queue-full';
-  /** What is left of its one deadline, in milliseconds. */
-  readonly remainingMs: number;
 }
 
 export interface OperationContext extends OperationInput {
@@ -72,19 +71,23 @@ export type OperationEvent =
   | { type: 'unavailable'; why: 'budget-spent' | 'closed' }
   /** The connection belongs to the caller and was lost. */
   | { type: 'refused' }
+  /** The send that was under way was answered, or failed. */
+  | { type: 'answered' }
+  | { type: 'failed'; evidence: Evidence }
+  /** The time that the caller allowed for all of it has passed. */
+  | { type: 'deadline' }
+  /** The caller's own signal. */
   | { type: 'abort' };
+
+function missing(action: string): never {
+  throw new Error(`operation.machine: the action "${action}" must be provided`);
+}
 
 export const operationMachine = setup({
   types: {
     context: {} as OperationContext,
     input: {} as OperationInput,
     events: {} as OperationEvent,
-  },
-  actors: {
-    /** Sends it on the current generation; rejects with the failure's `Evidence`. */
-    send: fromPromise<void>(() => {
-      throw new Error('operation.machine: the actor "send" must be provided');
-    }),
   },
   guards: {
     isNoLoss: ({ context }) => context.evidence !== null && !isStricken(context.evidence),
@@ -101,13 +104,11 @@ export const operationMachine = setup({
   },
   actions: {
     /** Tells the connection that it is wanted, and waits for its answer. */
-    demandConnection: () => {
-      throw new Error('operation.machine: the action "demandConnection" must be provided');
-    },
+    demandConnection: () => missing('demandConnection'),
     /** Waits for the outcome of the connection's probe. */
-    awaitProof: () => {
-      throw new Error('operation.machine: the action "awaitProof" must be provided');
-    },
+    awaitProof: () => missing('awaitProof'),
+    /** Sends it on the current generation: `answered` or `failed` follows. */
+    send: () => missing('send'),
     countSend: assign(({ context }) => ({ sends: context.sends + 1 })),
     rememberEvidence: assign((_, evidence: Evidence) => ({ evidence })),
     takeAsLost: assign(({ context }) => ({
@@ -123,15 +124,14 @@ export const operationMachine = setup({
     }),
     rememberUnavailability: assign((_, params: { why: Unavailability }) => ({ unavailability: params.why })),
   },
-  delays: { deadline: ({ context }) => Math.max(0, context.remainingMs) },
 }).createMachine({
   id: 'operation',
   context: ({ input }) => ({ ...input, overdue: false, unavailability: null }),
   initial: 'judging',
-  after: {
-    deadline: [{ guard: not(stateIn('sending')), target: '.timed-out' }, { actions: 'noteOverdue' }],
+  on: {
+    deadline: { target: '.timed-out' },
+    abort: { target: '.cancelled' },
   },
-  on: { abort: { target: '.cancelled' } },
   states: {
     /** The one decision for every kind of operation. */
     judging: {
@@ -169,14 +169,15 @@ export const operationMachine = setup({
     },
 
     sending: {
-      entry: 'countSend',
-      invoke: {
-        src: 'send',
-        onDone: { target: 'answered' },
-        onError: {
+      entry: ['countSend', 'send'],
+      on: {
+        answered: { target: 'answered' },
+        failed: {
           target: 'judging',
-          actions: { type: 'rememberEvidence', params: ({ event }) => event.error as Evidence },
+          actions: { type: 'rememberEvidence', params: ({ event }) => event.evidence },
         },
+        // The SDK's own timer keeps the deadline of a request.
+        deadline: { actions: 'noteOverdue' },
       },
     },
 

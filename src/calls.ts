@@ -8,7 +8,7 @@ import {
 } from '../machines/vocabulary.ts';
 import { type Call, policyFacts, remainingMs, totalMs } from './call.ts';
 import type { Invoke } from './client-methods.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, foregroundClock } from './clock.ts';
 import type { ConnectionActor } from './connection-actor.ts';
 import { ConnectionClosedError, InvalidOptionsError, type OperationFailure } from './errors.ts';
 import type { FailedSend, Generation } from './generation.ts';
@@ -44,7 +44,7 @@ export class Calls {
     this.#troubles = new Troubles({
       name,
       ownership,
-      clock,
+      clock: clock ?? foregroundClock,
       present: () => ({ state: actor.state, generation: generations.number, probing: actor.probing }),
       lastDial: () => generations.line.lastDial,
       policyOf: (call) => this.#policyOf(call),
@@ -130,31 +130,37 @@ export class Calls {
     return { connection: 'lost', execution: 'none', cause: this.#parts.actor.cause ?? 'not-connected' };
   }
 
-  /** The one place where the failure of a call reaches the connection's machine. */
   #judgeAndReport(failed: FailedSend, sent: 'direct' | 'from-trouble'): JudgedFailure {
-    const { call } = failed;
     const generation = failed.generation.number;
+    const isCurrent = failed.generation === this.#parts.generations.current;
     let evidence = this.#parts.judge.call(failed);
-    // What was in flight on a generation that is gone has no other way to learn it.
-    if (evidence.connection === 'suspect' && this.#isGone(failed.generation, evidence)) {
+    if (evidence.connection === 'suspect' && !isCurrent && this.#isGone(evidence)) {
       evidence = { ...evidence, connection: 'lost' };
     }
-    const { connection, execution, cause } = evidence;
-    if (connection !== 'usable') this.#parts.onFault(generation, cause);
-    if (connection === 'lost' && execution !== 'answered') {
-      // A call in trouble asks for the connection itself, if its machine still wants it.
-      const facts = { kind: call.spec.kind, policy: this.#policyOf(call), execution };
-      const stricken = sent === 'direct' ? facts : null;
-      this.#parts.actor.tell({ type: 'lost', generation, cause, stricken });
-    } else if (connection === 'suspect') {
-      this.suspect(generation, cause);
-    }
+    if (evidence.connection !== 'usable') this.#parts.onFault(generation, evidence.cause);
+    // The machine ignores what concerns another generation; a herd of such reports need not even reach it.
+    if (isCurrent) this.#report(failed.call, generation, evidence, sent);
     return { error: failed.error, evidence, generation };
   }
 
-  #isGone(generation: Generation, evidence: Evidence): boolean {
-    if (this.#parts.actor.state === 'failed-ownership') return true;
-    return generation !== this.#parts.generations.current && isStricken(evidence);
+  /** What was in flight on a generation that is gone has no other way to learn it. */
+  #isGone(evidence: Evidence): boolean {
+    return this.#parts.actor.state === 'failed-ownership' || isStricken(evidence);
+  }
+
+  /** The one place where the failure of a call reaches the connection's machine. */
+  #report(
+    call: Call,
+    generation: number,
+    { connection, execution, cause }: Evidence,
+    sent: 'direct' | 'from-trouble',
+  ): void {
+    if (connection === 'suspect') this.suspect(generation, cause);
+    if (connection !== 'lost' || execution === 'answered') return;
+    // A call in trouble asks for the connection itself, if its machine still wants it.
+    const facts = { kind: call.spec.kind, policy: this.#policyOf(call), execution };
+    const stricken = sent === 'direct' ? facts : null;
+    this.#parts.actor.tell({ type: 'lost', generation, cause, stricken });
   }
 
   #policyOf(call: Call): ReplayPolicy {

@@ -13,3 +13,8 @@ export const backgroundClock: Clock = {
   },
   clearTimeout: (id) => clearTimeout(id as ReturnType<typeof setTimeout>),
 };
+
+export const foregroundClock: Clock = {
+  setTimeout: (fn, timeoutMs) => setTimeout(fn, timeoutMs),
+  clearTimeout: backgroundClock.clearTimeout,
+};

@@ -1,6 +1,6 @@
 /** Calls in trouble: the operation machine decides what becomes of each, this file sends and settles it. */
-import { type ActorRefFrom, type AnyActorRef, createActor, fromPromise } from 'xstate';
-import { type OperationInput, operationMachine } from '../machines/operation.machine.ts';
+import { type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import { type OperationEvent, type OperationInput, operationMachine } from '../machines/operation.machine.ts';
 import type { Evidence, Ownership, ReplayPolicy } from '../machines/vocabulary.ts';
 import { type Call, remainingMs } from './call.ts';
 import type { Clock } from './clock.ts';
@@ -20,7 +20,8 @@ export interface JudgedFailure {
 export interface TroubleHost {
   readonly name: string;
   readonly ownership: Ownership;
-  readonly clock: Clock | undefined;
+  /** Keeps the deadline of a call that waits, and with it the host's process. */
+  readonly clock: Clock;
   present(): Present;
   lastDial(): FailedDial | undefined;
   policyOf(call: Call): ReplayPolicy;
@@ -52,9 +53,6 @@ function troubleOf(system: AnyActorRef['system']): Trouble {
 }
 
 const runnableOperationMachine = operationMachine.provide({
-  actors: {
-    send: fromPromise<void>(({ system }) => send(troubleOf(system))),
-  },
   actions: {
     demandConnection: ({ system }) => {
       const trouble = troubleOf(system);
@@ -65,17 +63,27 @@ const runnableOperationMachine = operationMachine.provide({
       const trouble = troubleOf(system);
       trouble.owner.wait(trouble, 'proof');
     },
+    send: ({ system }) => send(troubleOf(system)),
   },
 });
 
-async function send(trouble: Trouble): Promise<void> {
+function send(trouble: Trouble): void {
   trouble.sent = true;
-  try {
-    trouble.result = await trouble.owner.host.sendAgain(trouble.call);
-  } catch (failure) {
-    trouble.failure = failure as JudgedFailure;
-    throw bare(trouble.failure.evidence);
-  }
+  trouble.owner.host.sendAgain(trouble.call).then(
+    (result) => {
+      trouble.result = result;
+      tell(trouble, { type: 'answered' });
+    },
+    (failure: JudgedFailure) => {
+      trouble.failure = failure;
+      tell(trouble, { type: 'failed', evidence: bare(failure.evidence) });
+    },
+  );
+}
+
+/** One that was cancelled meanwhile has ended. */
+function tell({ actor }: Trouble, event: OperationEvent): void {
+  if (actor.getSnapshot().status === 'active') actor.send(event);
 }
 
 /** What a machine may hold: no process output, no error. */
@@ -130,9 +138,8 @@ export class Troubles {
     obstacle: OperationFailure | undefined,
   ): Promise<unknown> {
     const evidence = failure?.evidence ?? obstacle;
-    const { clock, ownership } = this.host;
+    const { ownership } = this.host;
     const actor = createActor(runnableOperationMachine, {
-      ...(clock === undefined ? {} : { clock: clock as never }),
       input: {
         kind: call.spec.kind,
         policy: this.host.policyOf(call),
@@ -140,7 +147,6 @@ export class Troubles {
         evidence: evidence === undefined ? null : bare(evidence),
         sends: failure === undefined ? 0 : 1,
         admission,
-        remainingMs: remainingMs(call),
       },
     });
     const sent = failure !== undefined;
@@ -163,10 +169,13 @@ export class Troubles {
     const { actor, call } = trouble;
     const signal = call.options?.signal;
     return new Promise((resolve, reject) => {
-      const abort = () => actor.send({ type: 'abort' });
+      const { clock } = this.host;
+      const timer = clock.setTimeout(() => tell(trouble, { type: 'deadline' }), remainingMs(call));
+      const abort = () => tell(trouble, { type: 'abort' });
       signal?.addEventListener('abort', abort, { once: true });
       const complete = () => {
         this.#all.delete(trouble);
+        clock.clearTimeout(timer);
         signal?.removeEventListener('abort', abort);
         if (actor.getSnapshot().value === 'answered') resolve(trouble.result);
         else reject(this.#errorOf(trouble));
