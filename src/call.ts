@@ -1,15 +1,17 @@
+import type { Ask } from './asks.ts';
 import type { OperationSpec, PolicyFacts } from './operations.ts';
-import type { Callable, CallOptions, ClientShape } from './transports/client-shape.ts';
+import type { CallOptions } from './transports/client-shape.ts';
 
-/** One call by the host: a plain object for as long as nothing goes wrong. */
+/** One call by the host: a plain object for as long as nothing goes wrong. Nothing of it may be told to anyone. */
 export interface Call {
   readonly spec: OperationSpec;
   readonly params: unknown;
   readonly options: CallOptions | undefined;
-  /** Sends it on one client. Everything secret is in here. */
-  readonly invoke: (client: Callable<ClientShape>, options: CallOptions | undefined) => Promise<unknown>;
+  readonly ask: Ask;
+  /** Of the result, where the caller gave one. */
+  readonly schema: unknown;
   readonly timeoutMs: number;
-  /** From `performance.now()`; moved by progress where the caller asked for that. */
+  /** From `Date.now()`, which costs a call less than a monotonic clock; moved by progress where the caller asked for that. */
   startedAt: number;
 }
 
@@ -24,7 +26,8 @@ export function policyFacts({ params, options }: Call): PolicyFacts {
 
 /** What is left of the one deadline that covers waiting and every send. */
 export function remainingMs(call: Call): number {
-  return Math.max(0, totalMs(call) - (performance.now() - call.startedAt));
+  const elapsedMs = Math.max(0, Date.now() - call.startedAt);
+  return Math.max(0, totalMs(call) - elapsedMs);
 }
 
 export function totalMs({ options, timeoutMs }: Call): number {
@@ -58,7 +61,7 @@ export function sendOptions(call: Call, leftMs: number): CallOptions {
     ...options,
     timeout,
     onprogress: (progress: never) => {
-      call.startedAt = performance.now();
+      call.startedAt = Date.now();
       onprogress(progress);
     },
   };

@@ -6,8 +6,8 @@ import {
   type Ownership,
   type ReplayPolicy,
 } from '../machines/vocabulary.ts';
+import type { Ask } from './asks.ts';
 import { type Call, policyFacts, remainingMs, totalMs } from './call.ts';
-import type { Invoke } from './client-methods.ts';
 import { type Clock, foregroundClock } from './clock.ts';
 import type { ConnectionActor } from './connection-actor.ts';
 import { ConnectionClosedError, InvalidOptionsError, type OperationFailure } from './errors.ts';
@@ -65,15 +65,16 @@ export class Calls {
 
   perform(
     spec: OperationSpec,
+    ask: Ask,
     params: unknown,
     options: CallOptions | undefined,
-    invoke: Invoke,
+    schema: unknown,
   ): Promise<unknown> {
     const timeoutMs = options?.timeout ?? this.#parts.settings.timeouts.requestTimeoutMs;
     if (!isDuration(timeoutMs)) return this.#refuseDuration('timeout');
     const cap = options?.maxTotalTimeout;
     if (cap !== undefined && !isDuration(cap)) return this.#refuseDuration('maxTotalTimeout');
-    const call: Call = { spec, params, options, invoke, timeoutMs, startedAt: performance.now() };
+    const call: Call = { spec, ask, params, schema, options, timeoutMs, startedAt: Date.now() };
     const generation = this.#parts.generations.current;
     const answer = generation === undefined ? this.#arrive(call) : this.#send(call, generation);
     if (this.#annotations === undefined || spec !== OPERATIONS.listTools) return answer;

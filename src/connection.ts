@@ -2,8 +2,9 @@
 import type { ConnectionState, ProbeInput, ProbeOutcome } from '../machines/connection.machine.ts';
 import type { Cause, Ownership } from '../machines/vocabulary.ts';
 import { Announcer } from './announcer.ts';
+import type { Ask } from './asks.ts';
 import { Calls } from './calls.ts';
-import { ClientMethodsBase, type Invoke } from './client-methods.ts';
+import { ClientMethodsBase } from './client-methods.ts';
 import type { Clock } from './clock.ts';
 import { ConnectionActor } from './connection-actor.ts';
 import { ConnectionClosedError, ConnectionUnavailableError } from './errors.ts';
@@ -141,11 +142,12 @@ export class Connection extends ClientMethodsBase {
 
   protected perform(
     spec: OperationSpec,
+    ask: Ask,
     params: unknown,
     options: CallOptions | undefined,
-    invoke: Invoke,
+    schema?: unknown,
   ): Promise<unknown> {
-    return this.#calls.perform(spec, params, options, invoke);
+    return this.#calls.perform(spec, ask, params, options, schema);
   }
 
   async #probe(input: ProbeInput, signal: AbortSignal): Promise<ProbeOutcome> {

@@ -41,13 +41,13 @@ export function carried(sessionId: string | undefined): CarriedSession {
 }
 
 /** Hands a call to the SDK; whatever it throws comes as a rejection. */
-export function invoke(
+export function ask(
   call: Call,
   client: Callable<ClientShape>,
   options: CallOptions | undefined,
 ): Promise<unknown> {
   try {
-    return call.invoke(client, options);
+    return call.ask(client, call, options);
   } catch (error) {
     return Promise.reject(error);
   }

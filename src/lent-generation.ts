@@ -1,7 +1,7 @@
 import type { Cause } from '../machines/vocabulary.ts';
 import { type Call, isPlain } from './call.ts';
 import type { CarriedSession } from './evidence/failure.ts';
-import { carried, type Generation, invoke, type OnFailure, prepareOptions } from './generation.ts';
+import { ask, carried, type Generation, type OnFailure, prepareOptions } from './generation.ts';
 import { listenToLent } from './lent-hooks.ts';
 import type { RequestSignal } from './signals.ts';
 import {
@@ -43,6 +43,12 @@ export class LentGeneration implements Generation {
     });
   }
 
+  /** Made once, so that a plain call does not pay for it. */
+  readonly #onResult = (result: unknown) => {
+    this.inFlight--;
+    return result;
+  };
+
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
     if (isPlain(call) && leftMs >= call.timeoutMs) return this.#send(call, undefined, undefined, onFailure);
     const { options, borrowed } = prepareOptions(call, leftMs);
@@ -57,12 +63,13 @@ export class LentGeneration implements Generation {
   ): Promise<unknown> {
     this.inFlight++;
     const { session } = this;
-    return invoke(call, this.client, options).then(
-      (result) => {
-        this.inFlight--;
-        borrowed?.release();
-        return result;
-      },
+    return ask(call, this.client, options).then(
+      borrowed === undefined
+        ? this.#onResult
+        : (result) => {
+            borrowed.release();
+            return this.#onResult(result);
+          },
       (error: unknown) => {
         this.inFlight--;
         borrowed?.release();

@@ -1,6 +1,6 @@
 import type { Call } from './call.ts';
 import type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
-import { carried, type Generation, invoke, type OnFailure, prepareOptions } from './generation.ts';
+import { ask, carried, type Generation, type OnFailure, prepareOptions } from './generation.ts';
 import type { RequestSignal } from './signals.ts';
 import {
   type Callable,
@@ -48,7 +48,7 @@ export class OwnedGeneration implements Generation {
     const { options, borrowed } = prepareOptions(call, leftMs);
     options.onresumptiontoken = exchange.token;
     if (this.#isVersion2) options.headers = headersCarrying(exchange, options.headers);
-    return invoke(call, this.client, options).then(
+    return ask(call, this.client, options).then(
       (result) => {
         this.#settled(exchange, borrowed);
         return result;

@@ -2,7 +2,7 @@
  * A low-level session with a client's method names. Only `request()` is called on it. The result schemas are the
  * SDK's own, loaded on the first call; v2 sessions take them too.
  */
-import { splitToolArguments } from '../call-arguments.ts';
+import { isSchemaOrNone } from '../call-arguments.ts';
 import {
   type Callable,
   type CallOptions,
@@ -33,9 +33,10 @@ export function sessionAsClient(session: SessionShape): ClientShape {
     request: (...args: unknown[]) => request.apply(session, args),
     ping: (options?: CallOptions) => ask('ping', undefined, 'EmptyResultSchema', options),
     callTool(params: unknown, second?: unknown, third?: unknown) {
-      const [schema, options] = splitToolArguments(second, third);
-      if (schema === undefined) return ask('tools/call', params, 'CallToolResultSchema', options);
-      return request.call(session, { method: 'tools/call', params }, schema, options);
+      if (second !== undefined && isSchemaOrNone(second)) {
+        return request.call(session, { method: 'tools/call', params }, second, third);
+      }
+      return ask('tools/call', params, 'CallToolResultSchema', second ?? third);
     },
     listTools: (params?: unknown, options?: CallOptions) =>
       ask('tools/list', params, 'ListToolsResultSchema', options),
