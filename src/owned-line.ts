@@ -19,6 +19,12 @@ const SESSION_IS_GONE: readonly Cause[] = ['session-unknown', 'session-rejected'
 /** Nothing is wrong with these: answer streams that were cut may still be resumed. */
 const AT_THE_HOSTS_WISH: readonly Cause[] = ['requested', 'closed'];
 
+/**
+ * Closing a client aborts the signal of every exchange that it ever had. That takes as long as a few calls, so it
+ * waits until the calls that were stricken have gone on.
+ */
+const LINGER_MS = 250;
+
 /** Dialling again changes nothing until credentials, the command or the address change. */
 const PERMANENT_STATUSES: readonly number[] = [400, 401, 403, 405, 406, 415];
 const PERMANENT_CODES: readonly string[] = ['ENOENT', 'EACCES'];
@@ -29,6 +35,8 @@ export class OwnedLine implements Line {
   readonly #identity: Identity;
   readonly #timeouts: Settings['timeouts'];
   readonly #hooks: LineHooks;
+  readonly #lingering = new Set<() => void>();
+  #finishing = false;
   /** What is being opened, and what is being ended off the path of any call. */
   readonly #ending = new Set<Promise<unknown>>();
 
@@ -77,11 +85,32 @@ export class OwnedLine implements Line {
     const { drainTimeoutMs, closeTimeoutMs } = this.#timeouts;
     const gone = SESSION_IS_GONE.includes(cause);
     if (!AT_THE_HOSTS_WISH.includes(cause)) owned.sessionIsGone();
-    this.#inBackground(owned.drain(drainTimeoutMs).then(() => owned.end(!gone, closeTimeoutMs)));
+    this.#inBackground(
+      owned
+        .drain(drainTimeoutMs)
+        .then(() => (owned.closed ? undefined : this.#linger()))
+        .then(() => owned.end(!gone, closeTimeoutMs)),
+    );
   }
 
   async finish(): Promise<void> {
+    this.#finishing = true;
+    for (const go of this.#lingering) go();
     while (this.#ending.size > 0) await Promise.all(this.#ending);
+  }
+
+  /** Not once the connection is being closed: then there is nobody to be in the way of. */
+  async #linger(): Promise<void> {
+    if (this.#finishing) return;
+    await new Promise<void>((resolve) => {
+      const go = () => {
+        clearTimeout(timer);
+        this.#lingering.delete(go);
+        resolve();
+      };
+      const timer = setTimeout(go, LINGER_MS);
+      this.#lingering.add(go);
+    });
   }
 
   #watch(generation: OwnedGeneration, dial: Dial): void {
