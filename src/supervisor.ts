@@ -54,16 +54,12 @@ export interface Supervisor extends AsyncDisposable {
    * @throws {NotConnectedError} when it is not connected.
    * @throws {InvalidOptionsError} see `own`.
    */
-  adopt<Supplied extends SuppliedClient>(
-    name: string,
-    client: Supplied,
-    options?: AdoptOptions,
-  ): CallerOwnedConnection<SuppliedClient>;
+  adopt(name: string, client: SuppliedClient, options?: AdoptOptions): CallerOwnedConnection<SuppliedClient>;
 
   /** Like `adopt`, for a low-level session: anything with the SDK's `request()`. */
-  adoptSession<Supplied extends SuppliedSession>(
+  adoptSession(
     name: string,
-    session: Supplied,
+    session: SuppliedSession,
     options?: AdoptOptions,
   ): CallerOwnedConnection<SuppliedSession>;
 
