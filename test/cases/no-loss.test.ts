@@ -91,8 +91,8 @@ it('cases 36, 40 and 84: so many heartbeats missed in a row are a loss; one answ
   await owned.ready();
   const pings = () => server.ledger.requests('ping');
   for (let round = 0; round < 2; round++) {
-    await server.fault({ on: 'ping', kind: 'never', times: 2 });
     const missed = server.ledger.count('fault');
+    await server.fault({ on: 'ping', kind: 'never', times: 2 });
     await until(() => server.ledger.count('fault') === missed + 2);
     const before = pings();
     await until(() => pings() > before);
