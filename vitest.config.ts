@@ -7,6 +7,7 @@ export default defineConfig({
     maxWorkers: 3,
     testTimeout: 20_000,
     hookTimeout: 20_000,
-    dangerouslyIgnoreUnhandledErrors: false,
+    // In the gate a busy machine may cost a test one try; the report names each that needed a second.
+    retry: process.env.CI === undefined ? 0 : 1,
   },
 });
