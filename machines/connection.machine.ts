@@ -8,7 +8,8 @@
  *  3. A report about a generation that is not the current one changes nothing.
  *  4. At most one `open` runs at a time; leaving its state aborts it.
  *  5. Attempts are counted when a dial starts and given back only after `stable`, never on entering `ready`:
- *     otherwise a flapping server would be dialled for ever. A trial after the cool-down is one attempt.
+ *     otherwise a flapping server would be dialled for ever. A trial after the cool-down is one attempt. Only
+ *     the host's own `reconnect` gives them back too.
  *  6. The generation grows only when a handshake (or, for a caller-owned connection, a check) has finished.
  *  7. A suspicion starts at most one probe, does not leave `ready`, and is ignored while the only thing that
  *     silence could mean is that the server is busy.
@@ -19,14 +20,14 @@
  *  from \ on          demand          reconnect     lost (current)      replaced     opened / verified   failed                  close
  *  idle               own connecting  own connecting                                                                             closing
  *  connecting                                                                        ready               own recreating          closing
- *                                                                                                        own exhausted (spent)
+ *                                                                                                        own exhausted (spent, or permanent)
  *                                                                                                        lent failed-ownership
  *  ready              (noted while    own recreating lost              lent connecting                                           closing
  *                      probing)
  *  lost               own recreating  own recreating                                                                             closing
  *                     own exhausted (spent)
  *  recreating                         own recreating                                 ready               recreating              closing
- *                                                                                                        exhausted (spent)
+ *                                     (backing off)                                                      exhausted (spent, or permanent)
  *  failed-ownership                                                    lent connecting                                           closing
  *  exhausted (cooling)                recreating                                                                                 closing
  *  exhausted (cooled) recreating      recreating                                                                                 closing
@@ -367,6 +368,8 @@ export const connectionMachine = setup({
                 actions: [{ type: 'settleSuspicion', params: ({ event }) => event.output }, 'announceProbe'],
               },
             ],
+            // A probe that could not even be sent proves nothing.
+            onError: { target: 'steady', actions: 'announceProbe' },
           },
         },
       },

@@ -16,14 +16,15 @@
  *  judging      passed-through: the failure is no loss
  *               confirming: only a probe can tell
  *               refused: the caller owns the connection
+ *               timed-out: may be sent again, and the deadline has passed
  *               awaiting: may be sent (again)
  *               unavailable: proven not to have run
  *               unknown-outcome: otherwise
- *  confirming                                              passed-through  judging                                             timed-out  cancelled
- *  awaiting     timed-out: the deadline has passed         sending                   unavailable  refused                      timed-out  cancelled
+ *  confirming                                              passed-through  judging                                             passed-through  cancelled
+ *  awaiting                                                sending                   unavailable  refused                      timed-out  cancelled
  *  sending                                                                                                 answered  judging   (noted)    cancelled
  */
-import { assign, setup } from 'xstate';
+import { and, assign, setup } from 'xstate';
 import {
   type Cause,
   type Evidence,
@@ -110,7 +111,13 @@ export const operationMachine = setup({
     /** Sends it on the current generation: `answered` or `failed` follows. */
     send: () => missing('send'),
     countSend: assign(({ context }) => ({ sends: context.sends + 1 })),
-    rememberEvidence: assign((_, evidence: Evidence) => ({ evidence })),
+    /** A later send that did not run does not undo an earlier one that may have. */
+    rememberEvidence: assign(({ context }, evidence: Evidence) => ({
+      evidence:
+        context.evidence?.execution === 'unknown' && evidence.execution === 'none'
+          ? { ...evidence, execution: 'unknown' as const }
+          : evidence,
+    })),
     takeAsLost: assign(({ context }) => ({
       evidence: context.evidence && { ...context.evidence, connection: 'lost' as const },
     })),
@@ -139,6 +146,7 @@ export const operationMachine = setup({
         { guard: 'isNoLoss', target: 'passed-through' },
         { guard: 'needsProof', target: 'confirming' },
         { guard: 'ownedByCallerAndLost', target: 'refused' },
+        { guard: and(['mayBeSent', 'isOverdue']), target: 'timed-out' },
         { guard: 'mayBeSent', target: 'awaiting' },
         { guard: 'didNotRun', target: 'unavailable' },
         { target: 'unknown-outcome' },
@@ -150,6 +158,8 @@ export const operationMachine = setup({
       entry: 'awaitProof',
       on: {
         usable: { target: 'passed-through' },
+        // Nothing has been proved against the connection: the failure stands as it is.
+        deadline: { target: 'passed-through' },
         lost: { target: 'judging', actions: 'takeAsLost' },
       },
     },
@@ -157,7 +167,6 @@ export const operationMachine = setup({
     /** Waits for a usable generation. */
     awaiting: {
       entry: 'demandConnection',
-      always: { guard: 'isOverdue', target: 'timed-out' },
       on: {
         usable: { target: 'sending' },
         unavailable: {

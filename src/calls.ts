@@ -10,6 +10,7 @@ import type { Ask } from './asks.ts';
 import { type Call, policyFacts, remainingMs, totalMs } from './call.ts';
 import { type Clock, foregroundClock } from './clock.ts';
 import type { ConnectionActor } from './connection-actor.ts';
+import { isDuration, MAX_DURATION_MS } from './durations.ts';
 import { ConnectionClosedError, InvalidOptionsError, type OperationFailure } from './errors.ts';
 import type { FailedSend, Generation } from './generation.ts';
 import type { Generations } from './generations.ts';
@@ -18,7 +19,12 @@ import { OPERATIONS, type OperationSpec, policyOf, ToolAnnotationsSeen } from '.
 import type { Settings } from './options.ts';
 import type { CallOptions } from './transports/client-shape.ts';
 import { type JudgedFailure, Troubles } from './troubles.ts';
-import { isDuration, MAX_DURATION_MS } from './validation.ts';
+
+const DURATION_EXPECTED = `expected a duration of 0 to ${MAX_DURATION_MS} ms`;
+
+function isSignalOrNone(signal: unknown): boolean {
+  return signal === undefined || typeof Object(signal).addEventListener === 'function';
+}
 
 export interface CallsParts {
   readonly name: string;
@@ -71,9 +77,10 @@ export class Calls {
     schema: unknown,
   ): Promise<unknown> {
     const timeoutMs = options?.timeout ?? this.#parts.settings.timeouts.requestTimeoutMs;
-    if (!isDuration(timeoutMs)) return this.#refuseDuration('timeout');
+    if (!isDuration(timeoutMs)) return this.#refuse('timeout', DURATION_EXPECTED);
+    if (!isSignalOrNone(options?.signal)) return this.#refuse('signal', 'expected an AbortSignal');
     const cap = options?.maxTotalTimeout;
-    if (cap !== undefined && !isDuration(cap)) return this.#refuseDuration('maxTotalTimeout');
+    if (cap !== undefined && !isDuration(cap)) return this.#refuse('maxTotalTimeout', DURATION_EXPECTED);
     const call: Call = { spec, ask, params, schema, options, timeoutMs, startedAt: Date.now() };
     const generation = this.#parts.generations.current;
     const answer = generation === undefined ? this.#arrive(call) : this.#send(call, generation);
@@ -177,8 +184,7 @@ export class Calls {
     );
   }
 
-  #refuseDuration(option: string): Promise<never> {
-    const expected = `expected a duration of 0 to ${MAX_DURATION_MS} ms`;
+  #refuse(option: string, expected: string): Promise<never> {
     return Promise.reject(new InvalidOptionsError(this.#parts.name, option, expected));
   }
 }

@@ -61,8 +61,13 @@ export interface ConnectionListener {
   probed(): void;
 }
 
+interface Waiter {
+  readonly states: readonly ConnectionState[];
+  resolve(state: ConnectionState): void;
+}
+
 export class ConnectionActor {
-  /** Kept here, because inside of a step the machine's own snapshot is still the one before it. */
+  /** As the machine announces it, which is also right for those who are told in the middle of a step. */
   state: ConnectionState = 'idle';
   /** When it entered this state, in milliseconds since the epoch. */
   since = Date.now();
@@ -70,7 +75,7 @@ export class ConnectionActor {
   probing = false;
   readonly #actor: ActorRefFrom<typeof runnableConnectionMachine>;
   readonly #listener: ConnectionListener;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Set<Waiter>();
 
   constructor(
     input: ConnectionInput,
@@ -114,10 +119,9 @@ export class ConnectionActor {
     if (this.state !== 'closed') this.#actor.send(event);
   }
 
-  async until(...states: readonly ConnectionState[]): Promise<void> {
-    while (!states.includes(this.state)) {
-      await new Promise<void>((resolve) => this.#waiting.add(resolve));
-    }
+  /** Resolves with the first of these states that is entered from now on. */
+  next(...states: readonly ConnectionState[]): Promise<ConnectionState> {
+    return new Promise((resolve) => this.#waiting.add({ states, resolve }));
   }
 
   #hear(event: ConnectionEmitted): void {
@@ -140,11 +144,15 @@ export class ConnectionActor {
 
   #enter(state: ConnectionState, cause: Cause | undefined): void {
     const from = this.state;
+    // Those who begin to wait in a listener below wait for what comes after this.
+    const waiting = [...this.#waiting].filter(({ states }) => states.includes(state));
     this.state = state;
     this.since = Date.now();
     this.probing = false;
-    this.#listener.entered(state, from, cause);
-    for (const resume of this.#waiting) resume();
-    this.#waiting.clear();
+    if (from !== state) this.#listener.entered(state, from, cause);
+    for (const waiter of waiting) {
+      this.#waiting.delete(waiter);
+      waiter.resolve(state);
+    }
   }
 }

@@ -114,10 +114,11 @@ export class Connection extends ClientMethodsBase {
 
   async reconnect(): Promise<void> {
     this.#refuseIfClosed();
+    const settled = this.#actor.next('ready', 'exhausted', 'closing', 'closed');
     this.#actor.tell({ type: 'reconnect' });
-    await this.#actor.until('ready', 'exhausted', 'closing', 'closed');
-    this.#refuseIfClosed();
-    if (this.#actor.state !== 'ready') throw this.#unavailableError();
+    const state = await settled;
+    if (state === 'exhausted') throw this.#unavailableError();
+    if (state !== 'ready') throw this.#closedError();
   }
 
   /** Caller-owned: `supply` has put another connection in place; the machine checks and takes it. */
@@ -128,8 +129,10 @@ export class Connection extends ClientMethodsBase {
   }
 
   async close(): Promise<void> {
+    if (this.state === 'closed') return;
+    const closed = this.#actor.next('closed');
     this.#actor.tell({ type: 'close' });
-    await this.#actor.until('closed');
+    await closed;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -164,12 +167,22 @@ export class Connection extends ClientMethodsBase {
     clearInterval(this.#heartbeat);
     if (state === 'ready') {
       this.#generations.begin();
+      this.#reportEarlyLoss();
       this.#startHeartbeat();
     } else {
       this.#generations.retire(cause ?? 'closed');
+      if (state === 'exhausted' || this.#actor.isClosed) this.#generations.dropCandidate();
     }
     this.#announcer.transition(from, state, this.generation, cause);
     this.#calls.connectionChanged();
+  }
+
+  /** It went between the end of its handshake and now, when the machine did not know its number yet. */
+  #reportEarlyLoss(): void {
+    const { number, gone } = this.#generations.current ?? {};
+    if (number !== undefined && gone !== undefined) {
+      this.#actor.tell({ type: 'lost', generation: number, cause: gone, stricken: null });
+    }
   }
 
   #lost(generation: number, cause: Cause): void {
@@ -193,9 +206,12 @@ export class Connection extends ClientMethodsBase {
   }
 
   #refuseIfClosed(): void {
-    if (!this.#actor.isClosed) return;
+    if (this.#actor.isClosed) throw this.#closedError();
+  }
+
+  #closedError(): ConnectionClosedError {
     const { name: connection, ownership, generation } = this;
-    throw new ConnectionClosedError({ connection, ownership, generation, sent: false });
+    return new ConnectionClosedError({ connection, ownership, generation, sent: false });
   }
 
   #unavailableError(): ConnectionUnavailableError {

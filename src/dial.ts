@@ -1,5 +1,6 @@
 /** One attempt to make a generation from a recipe. */
 import type { Cause } from '../machines/vocabulary.ts';
+import { MAX_DURATION_MS } from './durations.ts';
 import type { OperationFailure } from './errors.ts';
 import type { ProcessEnd } from './evidence/failure.ts';
 import type { Connect, Settings } from './options.ts';
@@ -13,7 +14,6 @@ import {
 } from './transports/client-shape.ts';
 import { type Identity, makeClient, makeTransport, type OwnedTransport } from './transports/recipe.ts';
 import type { Witness } from './transports/witness.ts';
-import { MAX_DURATION_MS } from './validation.ts';
 import { withinLimit } from './within-limit.ts';
 
 export type Recipe = { readonly transport: OwnedTransport } | { readonly connect: Connect };
@@ -29,6 +29,8 @@ export class Dial {
   readonly #stop = new AbortController();
   #transport: TransportShape | undefined;
   #client: ClientShape | undefined;
+  /** So that a session gets one DELETE, also when that was refused. */
+  #ended: TransportShape | undefined;
   #done: Promise<OwnedGeneration> | undefined;
   #letClose = () => {};
 
@@ -100,6 +102,8 @@ export class Dial {
   }
 
   async #endWhatIsThere(limitMs: number): Promise<void> {
+    if (this.#ended === this.#transport) return;
+    this.#ended = this.#transport;
     const client = this.#client ?? { close: async () => {} };
     await new OwnedGeneration(this.#number, client as ClientShape, this.#transport, this.#witness).end(
       true,

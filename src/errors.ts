@@ -116,7 +116,7 @@ export const UNAVAILABLE_TEXT = {
   'queue-full': 'it is not ready, and maxWaiting operations already wait. Call again later.',
   'time-spent': 'it did not become ready in the time allowed. Call again, or allow more time.',
   'budget-spent':
-    'its attempts are spent. A call after the cool-down tries once more; reconnect() tries at once.',
+    'it could not be made. A call after the cool-down tries once more; reconnect() tries at once.',
   'sends-spent': 'it was lost again after the operation had been sent a second time. Call again.',
   policy: "it was lost, and this operation's policy is never to be sent again. Call again if you mean it.",
 } as const;

@@ -1,5 +1,5 @@
 /** One client of a connection, with the calls that are in flight on it. */
-import type { Evidence } from '../machines/vocabulary.ts';
+import type { Cause, Evidence } from '../machines/vocabulary.ts';
 import { type Call, capOf, sendOptions } from './call.ts';
 import type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
 import { type RequestSignal, requestSignal } from './signals.ts';
@@ -27,6 +27,8 @@ export interface Generation {
   readonly inFlight: number;
   /** Its transport has closed. */
   readonly closed: boolean;
+  /** Why it is definitively gone, once it is. */
+  readonly gone: Cause | undefined;
   /** The server answered that it does not know `ping`. */
   pingUnsupported: boolean;
   readonly processEnd: ProcessEnd | undefined;

@@ -49,11 +49,20 @@ export class Generations {
 
   /** No new call reaches the current one from here on; those in flight may settle. */
   retire(cause: Cause): void {
-    const retired = this.current;
-    if (retired === undefined) return;
+    this.#letGo(this.current, cause);
     this.current = undefined;
-    this.#settling = this.#settling.filter((generation) => generation.inFlight > 0);
-    this.#settling.push(retired);
-    this.line.retire(retired, cause);
+  }
+
+  /** One that was opened as the machine left for somewhere else is not wanted any more. */
+  dropCandidate(): void {
+    this.#letGo(this.#candidate, 'closed');
+    this.#candidate = undefined;
+  }
+
+  #letGo(generation: Generation | undefined, cause: Cause): void {
+    if (generation === undefined) return;
+    this.#settling = this.#settling.filter(({ inFlight }) => inFlight > 0);
+    this.#settling.push(generation);
+    this.line.retire(generation, cause);
   }
 }

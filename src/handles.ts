@@ -9,9 +9,9 @@ import type { ClientMethods } from './client-methods.ts';
 import { Connection } from './connection.ts';
 import { InvalidOptionsError, NotConnectedError } from './errors.ts';
 import type { ConnectionEvents } from './events.ts';
-import { isConnected, type LentLine } from './lent-line.ts';
+import type { LentLine } from './lent-line.ts';
 import type { ConnectionStatus } from './status.ts';
-import type { SessionShape } from './transports/client-shape.ts';
+import { isConnected, type SessionShape } from './transports/client-shape.ts';
 
 /** What every handle has. */
 export interface ConnectionHandle extends ClientMethods, AsyncDisposable {
@@ -34,7 +34,7 @@ export interface ConnectionHandle extends ClientMethods, AsyncDisposable {
 export interface OwnedConnection extends ConnectionHandle {
   readonly ownership: 'supervisor';
   /**
-   * Makes a new generation now, whatever the budget. Resolves when it is ready.
+   * Makes a new generation now, whatever the budget; joins a dial that is under way. Resolves when it is ready.
    * @throws {ConnectionUnavailableError} when it could not be made.
    * @throws {ConnectionClosedError} after `close()`.
    */
@@ -46,7 +46,7 @@ export interface CallerOwnedConnection<Supplied> extends ConnectionHandle {
   readonly ownership: 'caller-client' | 'caller-session';
   /**
    * The caller's own act after a loss: another connected client, or the same one that its caller has connected
-   * again. What was supplied before stays untouched.
+   * again. What was supplied before stays untouched, and is not watched any more.
    * @throws {NotConnectedError} when it is not connected; then nothing has changed.
    * @throws {InvalidOptionsError} when it is no client, or no session.
    * @throws {ConnectionClosedError} after `close()`.
@@ -57,7 +57,11 @@ export interface CallerOwnedConnection<Supplied> extends ConnectionHandle {
 /** Any MCP client that is connected: SDK v1 or v2, by shape. */
 export type SuppliedClient =
   | Client
-  | { request: (...args: never[]) => unknown; callTool: (...args: never[]) => unknown };
+  | {
+      request: (...args: never[]) => unknown;
+      callTool: (...args: never[]) => unknown;
+      ping: (...args: never[]) => unknown;
+    };
 
 /** Any low-level session: what has the SDK's `request()`. */
 export type SuppliedSession = { request: (...args: never[]) => unknown };
@@ -84,8 +88,9 @@ export function checkSupplied(
   ownership: Ownership,
   supplied: unknown,
 ): asserts supplied is SessionShape {
-  const { request, callTool } = (supplied ?? {}) as Partial<Record<string, unknown>>;
-  if (ownership === 'caller-client' && (typeof request !== 'function' || typeof callTool !== 'function')) {
+  const { request, callTool, ping } = (supplied ?? {}) as Partial<Record<string, unknown>>;
+  const isClient = [request, callTool, ping].every((method) => typeof method === 'function');
+  if (ownership === 'caller-client' && !isClient) {
     throw new InvalidOptionsError(connection, 'client', 'expected a connected MCP client');
   }
   if (typeof request !== 'function') {

@@ -8,6 +8,7 @@ import {
   type Callable,
   type CallOptions,
   type ClientShape,
+  isConnected,
   mayTakeSeveralRequests,
   type SessionShape,
   transportOf,
@@ -24,7 +25,7 @@ export class LentGeneration implements Generation {
   readonly number: number;
   readonly client: Callable<ClientShape>;
   inFlight = 0;
-  closed = false;
+  gone: Cause | undefined;
   pingUnsupported = false;
   readonly processEnd = undefined;
   readonly #supplied: SessionShape;
@@ -36,7 +37,7 @@ export class LentGeneration implements Generation {
     this.client = client as unknown as Callable<ClientShape>;
     this.#giveBack = listenToLent(supplied, {
       closed: () => {
-        this.closed = true;
+        this.gone = 'connection-closed';
         hooks.lost(number, 'connection-closed');
       },
       failed: (error) => hooks.hinted(number, error),
@@ -85,6 +86,11 @@ export class LentGeneration implements Generation {
         });
       },
     );
+  }
+
+  /** Also for a call that was in flight when the hooks were given back. */
+  get closed(): boolean {
+    return this.gone !== undefined || !isConnected(this.#supplied);
   }
 
   get session(): CarriedSession {

@@ -26,9 +26,9 @@ export function listenToLent(supplied: SessionShape, listener: LentListener): ()
   hooks.listeners.add(listener);
   return () => {
     hooks.listeners.delete(listener);
-    if (hooks.listeners.size > 0 || hooked.get(supplied) !== hooks) return;
+    if (hooks.listeners.size > 0) return;
     hooks.unhook();
-    hooked.delete(supplied);
+    if (hooked.get(supplied) === hooks) hooked.delete(supplied);
   };
 }
 
@@ -62,6 +62,15 @@ function hook(supplied: SessionShape): Hooks {
   };
 }
 
+/** Handlers of ours that are done with but still stand behind a later one, and what stood there before them. */
+const done = new WeakMap<object, unknown>();
+
+function original(handler: unknown): unknown {
+  let before = handler;
+  while (done.has(before as object)) before = done.get(before as object);
+  return before;
+}
+
 /** A frozen object cannot be hooked; its loss then shows with the next operation. */
 function put<Key extends 'onclose' | 'onerror'>(
   target: SessionShape,
@@ -72,9 +81,11 @@ function put<Key extends 'onclose' | 'onerror'>(
   const wasOwn = Object.hasOwn(target, key);
   Reflect.set(target, key, ours);
   return () => {
+    done.set(ours, before);
     // The caller has set another since: that one stays.
     if (target[key] !== ours) return;
+    const caller = original(before);
     if (!wasOwn) Reflect.deleteProperty(target, key);
-    if (target[key] !== before) Reflect.set(target, key, before);
+    if (target[key] !== caller) Reflect.set(target, key, caller);
   };
 }

@@ -3,7 +3,7 @@ import { hintOf } from './evidence/hints.ts';
 import type { Generation } from './generation.ts';
 import { LentGeneration } from './lent-generation.ts';
 import type { Line, LineHooks } from './line.ts';
-import type { ClientShape, SessionShape } from './transports/client-shape.ts';
+import { type ClientShape, isConnected, type SessionShape } from './transports/client-shape.ts';
 
 export class LentLine implements Line {
   readonly lastDial = undefined;
@@ -43,9 +43,4 @@ export class LentLine implements Line {
   }
 
   async finish(): Promise<void> {}
-}
-
-/** Both SDK versions drop `transport` when the connection closes. A session without the field is taken at its word. */
-export function isConnected(supplied: SessionShape): boolean {
-  return !('transport' in supplied) || supplied.transport !== undefined;
 }

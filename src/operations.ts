@@ -67,7 +67,7 @@ function isDeclaredHarmless(annotations: ToolAnnotations | undefined): boolean {
 export interface PolicyFacts {
   /** The tool's name, for `tools/call`. */
   readonly tool?: string | undefined;
-  /** The request creates a task: a lost answer would lose the task's id. */
+  /** The request creates a task. */
   readonly createsTask: boolean;
 }
 
@@ -77,11 +77,21 @@ export function policyOf(
   replay: ReplayOptions,
   harmlessTools: ReadonlySet<string> | undefined,
 ): ReplayPolicy {
-  if (facts.createsTask) return 'if-unsent';
-  if (spec.method !== OPERATIONS.callTool.method || facts.tool === undefined) return spec.policy;
-  const declared = replay.tools && Object.hasOwn(replay.tools, facts.tool) && replay.tools[facts.tool];
+  const policy = toolPolicyOf(spec, facts.tool, replay, harmlessTools);
+  // A lost answer would lose the task's id.
+  return facts.createsTask && policy === 'safe' ? 'if-unsent' : policy;
+}
+
+function toolPolicyOf(
+  spec: OperationSpec,
+  tool: string | undefined,
+  replay: ReplayOptions,
+  harmlessTools: ReadonlySet<string> | undefined,
+): ReplayPolicy {
+  if (spec.method !== OPERATIONS.callTool.method || tool === undefined) return spec.policy;
+  const declared = replay.tools && Object.hasOwn(replay.tools, tool) && replay.tools[tool];
   if (declared) return declared;
-  return replay.trustAnnotations === true && harmlessTools?.has(facts.tool) ? 'safe' : spec.policy;
+  return replay.trustAnnotations === true && harmlessTools?.has(tool) ? 'safe' : spec.policy;
 }
 
 /** What a server has said of its tools in the lists that went by. */

@@ -84,6 +84,7 @@ export interface ConnectContext extends TransportContext {
   readonly generation: number;
 }
 
+/** Makes a client for one generation and connects it. Must return a new client each time. */
 export type Connect = (context: ConnectContext) => Promise<ClientShape> | ClientShape;
 
 export type OwnOptions =

@@ -1,3 +1,4 @@
+import type { Cause } from '../machines/vocabulary.ts';
 import type { Call } from './call.ts';
 import type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
 import { ask, carried, type Generation, type OnFailure, prepareOptions } from './generation.ts';
@@ -9,7 +10,7 @@ import {
   type TransportShape,
 } from './transports/client-shape.ts';
 import { type Exchange, headersCarrying } from './transports/exchange.ts';
-import type { Witness } from './transports/witness.ts';
+import { type Witness, witnessedBy } from './transports/witness.ts';
 import { withinLimit } from './within-limit.ts';
 
 /** A generation that the supervisor made: its wire is witnessed, and it is ended here. */
@@ -17,6 +18,7 @@ export class OwnedGeneration implements Generation {
   readonly number: number;
   readonly client: Callable<ClientShape>;
   closed = false;
+  gone: Cause | undefined;
   pingUnsupported = false;
   readonly #transport: TransportShape | undefined;
   readonly #witness: Witness;
@@ -44,8 +46,8 @@ export class OwnedGeneration implements Generation {
   }
 
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
-    const exchange = this.#witness.begin(call.options?.onresumptiontoken);
     const { options, borrowed } = prepareOptions(call, leftMs);
+    const exchange = this.#witness.begin(call.options?.onresumptiontoken);
     options.onresumptiontoken = exchange.token;
     if (this.#isVersion2) options.headers = headersCarrying(exchange, options.headers);
     return ask(call, this.client, options).then(
@@ -62,7 +64,7 @@ export class OwnedGeneration implements Generation {
           generation: this,
           error,
           session,
-          witnessed: exchange.verdict,
+          witnessed: witnessedBy(error),
           earlierLegMayHaveRun: exchange.earlierLegMayHaveRun,
           overdue,
         });

@@ -9,6 +9,7 @@ import type { Generation } from './generation.ts';
 import type { FailedDial, Line, LineHooks } from './line.ts';
 import type { Settings } from './options.ts';
 import type { OwnedGeneration } from './owned-generation.ts';
+import { quietly } from './quietly.ts';
 import { type ClientShape, transportOf } from './transports/client-shape.ts';
 import type { Identity } from './transports/recipe.ts';
 import { Witness } from './transports/witness.ts';
@@ -35,6 +36,7 @@ export class OwnedLine implements Line {
   readonly #identity: Identity;
   readonly #timeouts: Settings['timeouts'];
   readonly #hooks: LineHooks;
+  readonly #used = new WeakSet<object>();
   readonly #lingering = new Set<() => void>();
   #finishing = false;
   /** What is being opened, and what is being ended off the path of any call. */
@@ -55,22 +57,28 @@ export class OwnedLine implements Line {
   }
 
   async #open(number: number, signal: AbortSignal): Promise<Generation> {
+    let generation: OwnedGeneration | undefined;
+    let streamEnded = false;
     const witness = new Witness({
       suspected: () => this.#hooks.suspected(number, 'deaf'),
       streamEnded: () => {
-        this.#hooks.lost(number, 'stream-ended');
-        witness.settleAll();
+        streamEnded = true;
+        if (generation !== undefined) this.#lose(generation, 'stream-ended');
       },
     });
     const dial = new Dial(this.#recipe, this.#identity, number, witness, this.#timeouts);
     try {
-      const generation = await dial.run(signal);
+      generation = await dial.run(signal);
+      this.#refuseUsed(generation.client);
+      if (streamEnded || transportOf(generation.client as never) === undefined) {
+        throw new Error('The connection closed as its handshake finished');
+      }
       this.#watch(generation, dial);
       this.lastDial = undefined;
       return generation;
     } catch (error) {
       const failure = openFailure(error, witness.retryAfterMs);
-      this.lastDial = { error, evidence: dial.evidence(failure.cause) };
+      if (!signal.aborted) this.lastDial = { error, evidence: dial.evidence(failure.cause) };
       this.#inBackground(dial.abandon());
       throw failure;
     }
@@ -119,31 +127,34 @@ export class OwnedLine implements Line {
     client.onclose = () => {
       quietly(() => onclose?.call(client));
       generation.closed = true;
-      this.#hooks.lost(generation.number, 'connection-closed');
+      this.#lose(generation, 'connection-closed');
     };
     client.onerror = (error) => {
       quietly(() => onerror?.call(client, error));
       // Where we made the transport, the witness has seen the same, with the request that it concerns.
       const hint = dial.isWitnessed ? undefined : hintOf(error);
-      if (hint === 'stream-ended') {
-        this.#hooks.lost(generation.number, hint);
-        generation.answersAreLost();
-      } else if (hint !== undefined) this.#hooks.suspected(generation.number, 'deaf');
+      if (hint === 'stream-ended') this.#lose(generation, hint);
+      else if (hint !== undefined) this.#hooks.suspected(generation.number, 'deaf');
     };
-    if (transportOf(client) === undefined) throw new Error('The connection closed as its handshake finished');
+  }
+
+  /** Noted on the generation too: the machine may not have heard of it yet. */
+  #lose(generation: OwnedGeneration, cause: Cause): void {
+    generation.gone ??= cause;
+    this.#hooks.lost(generation.number, cause);
+    if (cause === 'stream-ended') generation.answersAreLost();
+  }
+
+  /** The old generation's client is closed after the new one has been made. */
+  #refuseUsed(client: object): void {
+    if (this.#used.has(client)) throw new TypeError('connect() must return a new client each time');
+    this.#used.add(client);
   }
 
   #inBackground(work: Promise<unknown>): void {
     const task = work.catch(() => {}).finally(() => this.#ending.delete(task));
     this.#ending.add(task);
   }
-}
-
-/** A hook of the host's that throws harms nobody. */
-function quietly(hook: () => void): void {
-  try {
-    hook();
-  } catch {}
 }
 
 function openFailure(error: unknown, retryAfterMs: number): OpenFailure {

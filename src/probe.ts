@@ -45,7 +45,7 @@ async function attempt(generation: Generation, context: ProbeContext): Promise<E
     await ask(generation, context);
     return undefined;
   } catch (error) {
-    if ((error as { code?: unknown }).code === METHOD_NOT_FOUND) generation.pingUnsupported = true;
+    if (Object(error).code === METHOD_NOT_FOUND) generation.pingUnsupported = true;
     return context.judge(error);
   }
 }

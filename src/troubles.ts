@@ -173,15 +173,23 @@ export class Troubles {
       const timer = clock.setTimeout(() => tell(trouble, { type: 'deadline' }), remainingMs(call));
       const abort = () => tell(trouble, { type: 'abort' });
       signal?.addEventListener('abort', abort, { once: true });
-      const complete = () => {
+      const end = () => {
         this.#all.delete(trouble);
         clock.clearTimeout(timer);
         signal?.removeEventListener('abort', abort);
+      };
+      const complete = () => {
+        end();
         if (actor.getSnapshot().value === 'answered') resolve(trouble.result);
         else reject(this.#errorOf(trouble));
       };
-      actor.subscribe({ complete, error: reject });
+      const error = (reason: unknown) => {
+        end();
+        reject(reason);
+      };
+      actor.subscribe({ complete, error });
       actor.start();
+      if (signal?.aborted) abort();
     });
   }
 

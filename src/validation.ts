@@ -1,15 +1,8 @@
 /** The validation of every option, which also fills in the defaults. Nothing is opened before all of it is valid. */
 import { z } from 'zod';
+import { MAX_DURATION_MS } from './durations.ts';
 import { InvalidOptionsError } from './errors.ts';
 import type { AdoptOptions, OwnOptions, Settings } from './options.ts';
-
-/** Longer timers than this fire at once in Node and in browsers. */
-export const MAX_DURATION_MS = 2 ** 31 - 1;
-
-/** Of one call, where a schema would cost more than the call's own bookkeeping. */
-export function isDuration(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value <= MAX_DURATION_MS;
-}
 
 const duration = z
   .number({ error: 'expected a duration in milliseconds' })

@@ -21,7 +21,7 @@ const VERIFICATION_CODE = /^(?!.*ALERT).*(CERT|ISSUER|LEAF_SIGNATURE)/;
 
 function isConnectPhase({ code, syscall }: SystemCode): boolean {
   // ECONNRESET alone cannot tell: it occurs while connecting (proof) and while reading (no proof).
-  if (syscall === 'connect' || syscall === 'getaddrinfo') return true;
+  if (syscall === 'connect' || syscall === 'getaddrinfo' || syscall?.startsWith('spawn')) return true;
   return CONNECT_PHASE_CODES.includes(code) || VERIFICATION_CODE.test(code);
 }
 

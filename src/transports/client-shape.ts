@@ -92,3 +92,8 @@ export function mayTakeSeveralRequests(client: object): boolean {
   const version = getNegotiatedProtocolVersion?.call(client);
   return typeof version === 'string' && version >= '2026';
 }
+
+/** Both SDK versions drop `transport` when the connection closes. A session without the field is taken at its word. */
+export function isConnected(supplied: SessionShape): boolean {
+  return !('transport' in supplied) || supplied.transport !== undefined;
+}

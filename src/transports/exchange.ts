@@ -6,7 +6,6 @@
  * only the `headers`. Both carry the call's exchange, which costs next to nothing, where AsyncLocalStorage would
  * slow every promise of the host's process.
  */
-import type { Evidence } from '../../machines/vocabulary.ts';
 import type { SendOptions } from './client-shape.ts';
 
 export class Exchange {
@@ -14,7 +13,6 @@ export class Exchange {
   sessionId: string | undefined = undefined;
   /** An earlier request of this call reached the server. */
   earlierLegMayHaveRun = false;
-  verdict: Evidence | undefined = undefined;
   /** The SDK has settled the call. */
   settled = false;
   /** The answer stream ended, and the SDK is trying to resume it. */

@@ -3,6 +3,7 @@ import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/sdk/types.js';
+import { quietly } from '../quietly.ts';
 import type { StdioDescription } from './stdio.ts';
 import type { Witness } from './witness.ts';
 
@@ -66,9 +67,17 @@ export async function makeTransport(
   return new StreamableHTTPClientTransport(new URL(url), options) as Transport;
 }
 
+/** During the handshake too, a hook of the host's that throws harms nobody. */
+function guardHooks(client: Client): void {
+  const { onclose, onerror } = client;
+  if (onclose) client.onclose = () => quietly(() => onclose.call(client));
+  if (onerror) client.onerror = (error) => quietly(() => onerror.call(client, error));
+}
+
 export async function makeClient({ clientInfo, capabilities, setup }: Identity): Promise<Client> {
   const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
   const client = new Client(clientInfo, capabilities === undefined ? {} : { capabilities });
   await setup?.(client);
+  guardHooks(client);
   return client;
 }

@@ -25,6 +25,14 @@ export interface StdioDescription {
   readonly cwd?: string | undefined;
 }
 
+/** The values that the host passed and a server might print, longest first: one may be part of another. */
+function secretsOf({ env = {}, args = [] }: StdioDescription): string[] {
+  const optionValues = args.map((arg) => /^--?[^=]+=(.+)$/.exec(arg)?.[1] ?? '');
+  return [...Object.values(env), ...optionValues]
+    .filter(({ length }) => length > 3)
+    .sort((a, b) => b.length - a.length);
+}
+
 export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -44,22 +52,17 @@ export class StdioTransport implements Transport {
   constructor(server: StdioDescription, closeLimitMs: number) {
     this.#server = server;
     this.#graceMs = closeLimitMs / 3;
-    this.#secrets = Object.values(server.env ?? {}).filter((value) => value.length > 3);
-    // Enough to recognise a value in which the tail would begin.
-    this.#stderrKept = STDERR_TAIL_CHARS + Math.max(0, ...this.#secrets.map(({ length }) => length));
-  }
-
-  get pid(): number | undefined {
-    return this.#child?.pid;
+    this.#secrets = secretsOf(server);
+    this.#stderrKept = STDERR_TAIL_CHARS + (this.#secrets[0]?.length ?? 0);
   }
 
   /** How the child ended so far. */
   get processEnd(): ProcessEnd | undefined {
-    if (this.#child === undefined) return undefined;
+    if (this.#child?.pid === undefined) return undefined;
     return {
       exitCode: this.#child.exitCode,
       signal: this.#child.signalCode,
-      stderr: this.#withoutSecrets(this.#stderr).slice(-STDERR_TAIL_CHARS),
+      stderr: this.#redactedTail(),
     };
   }
 
@@ -168,7 +171,14 @@ export class StdioTransport implements Transport {
   }
 
   /** A server may print what it was given; that must not travel in an error. */
-  #withoutSecrets(text: string): string {
-    return this.#secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '[redacted]'), text);
+  #redactedTail(): string {
+    const [longest = ''] = this.#secrets;
+    const redacted = this.#secrets.reduce(
+      (text, secret) => text.replaceAll(secret, '[redacted]'),
+      this.#stderr,
+    );
+    // What was cut may begin in the middle of a secret, which is not recognised then.
+    const whole = this.#stderr.length < this.#stderrKept ? redacted : redacted.slice(longest.length);
+    return whole.slice(-STDERR_TAIL_CHARS);
   }
 }

@@ -4,6 +4,7 @@
  * until its timeout (60 s by default); the witness answers in the server's stead, with an error.
  */
 import type { Evidence } from '../../machines/vocabulary.ts';
+import { MAX_DURATION_MS } from '../durations.ts';
 import { whenPipedBodyEnds, whenReadBodyEnds } from './body-end.ts';
 import type { JsonRpcMessage, SendOptions, TransportShape } from './client-shape.ts';
 import { Exchange, exchangeOf } from './exchange.ts';
@@ -14,7 +15,15 @@ const PARSER_GRACE_MS = 25;
 /** How often the SDK tries to resume an answer stream (`reconnectionOptions.maxRetries`, both versions). */
 const RESUME_TRIES = 2;
 
+/** In the error that the witness answers with, by which it is known again. */
+const ANSWER_LOST_DATA = Object.freeze({ reason: 'answer-lost' });
+
 const ANSWER_LOST: Evidence = { connection: 'suspect', execution: 'unknown', cause: 'answer-lost' };
+
+/** What the witness has seen of a call that failed with this error. */
+export function witnessedBy(error: unknown): Evidence | undefined {
+  return Object(error).data === ANSWER_LOST_DATA ? ANSWER_LOST : undefined;
+}
 
 export interface TransportTraits {
   /** An answer can be lost without the transport closing. */
@@ -79,7 +88,8 @@ export class Witness {
       exchange.beginLeg(message.id, transport.sessionId);
       if (overHttp) this.#byRequestId.set(message.id, exchange);
       if (!tellsStreamEnd) return send(message, options);
-      const onRequestStreamEnd = () => this.#settleUnlessAnswered(exchange);
+      const { id } = message;
+      const onRequestStreamEnd = () => this.#settleUnlessAnswered(exchange, id);
       return send(message, {
         ...options,
         onresumptiontoken: exchange.token,
@@ -113,17 +123,14 @@ export class Witness {
 
   /** Returns the very promise of `fetch`: the SDK waits for nothing that it would not wait for without us. */
   #post(responding: Promise<Response>, init: RequestInit): Promise<Response> {
-    responding.then(
-      (response) => this.#responded(response, init),
-      () => {},
-    );
+    responding.then((response) => this.#responded(response, init)).catch(() => {});
     return responding;
   }
 
   #responded(response: Response, init: RequestInit): void {
     const { status, body } = response;
     if (status === 200) {
-      if (body !== null) whenPipedBodyEnds(body, () => this.#answerStreamEnded(this.#exchangeOf(init)));
+      if (body) whenPipedBodyEnds(body, () => this.#answerStreamEnded(this.#exchangeOf(init)));
     } else if (status === 202) {
       if (this.#answersComeWithPosts) this.#settleUnlessAnswered(this.#exchangeOf(init));
     } else if (status === 429 || status === 503) {
@@ -161,7 +168,7 @@ export class Witness {
   async #answerStream(responding: Promise<Response>): Promise<Response> {
     const response = await responding;
     // EventSource would open another stream, onto a session that was never initialised.
-    if (response.ok && response.body !== null) {
+    if (response.ok && response.body) {
       whenReadBodyEnds(response.body, () => this.#listener.streamEnded());
     }
     return response;
@@ -170,7 +177,7 @@ export class Witness {
   #resumed(exchange: Exchange, { body }: Response): void {
     exchange.failedResumes = 0;
     exchange.stalled = false;
-    if (body !== null) whenPipedBodyEnds(body, () => this.#answerStreamEnded(exchange));
+    if (body) whenPipedBodyEnds(body, () => this.#answerStreamEnded(exchange));
   }
 
   /** 405: the server has no such stream, and the SDK will not ask again. */
@@ -203,17 +210,18 @@ export class Witness {
     this.#listener.suspected();
   }
 
-  #settleUnlessAnswered(exchange: Exchange | undefined): void {
+  /** `requestId`: which request of the call; a later one may be under way by the time that this is looked at. */
+  #settleUnlessAnswered(exchange: Exchange | undefined, requestId = exchange?.requestId): void {
     if (exchange === undefined) return;
-    setTimeout(() => this.#settle(exchange), PARSER_GRACE_MS);
+    setTimeout(() => this.#settle(exchange, requestId), PARSER_GRACE_MS);
   }
 
   /** Rejects the call through the SDK itself, so that the SDK forgets the request too. */
-  #settle(exchange: Exchange): void {
-    if (exchange.settled || exchange.requestId === undefined) return;
-    exchange.verdict = ANSWER_LOST;
-    const error = { code: -32000, message: 'The answer can no longer come: its stream ended before it' };
-    this.#transport?.onmessage?.({ jsonrpc: '2.0', id: exchange.requestId, error } as never);
+  #settle(exchange: Exchange, requestId = exchange.requestId): void {
+    if (exchange.settled || requestId === undefined || exchange.requestId !== requestId) return;
+    const message = 'The answer can no longer come: its stream ended before it';
+    const error = { code: -32000, message, data: ANSWER_LOST_DATA };
+    this.#transport?.onmessage?.({ jsonrpc: '2.0', id: requestId, error } as never);
   }
 }
 
@@ -228,7 +236,7 @@ function retryAfterMsOf(response: Response): number {
   if (value === null) return 0;
   const seconds = Number(value);
   const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(value) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : 0;
+  return Number.isFinite(ms) ? Math.min(Math.max(0, ms), MAX_DURATION_MS) : 0;
 }
 
 /** The id of the JSON-RPC request in a body. Both SDKs number their requests, and mostly put the id last. */

@@ -168,4 +168,24 @@ describe('under a call', () => {
     expect(server.ledger.requests('tools/call')).toBe(1);
     await supervisor.close();
   });
+
+  it('a second leg that takes its time is not taken for the first, whose stream has ended', async () => {
+    await using streaming = await startServer({ transport: 'modern', answers: 'sse' });
+    await using slow = await startProxy(streaming.port);
+    const supervisor = createSupervisor({ clientInfo });
+    const handle = supervisor.own('legs', {
+      connect: async ({ fetch }) => {
+        const raw = await connectV2({ url: slow.url() }, '2026-07-28', { fetch, elicitation: true });
+        raw.client.setRequestHandler('elicitation/create', async () => {
+          slow.next('tools/call', { kind: 'delay', ms: 300 });
+          return { action: 'accept', content: { ok: true } };
+        });
+        return raw.client as never;
+      },
+    });
+    expect(await handle.callTool(tool('elicit', 'slow-leg'))).toHaveProperty('content');
+    expect(streaming.ledger.requests('tools/call')).toBe(2);
+    expect(handle).toMatchObject({ state: 'ready', generation: 1 });
+    await supervisor.close();
+  });
 });

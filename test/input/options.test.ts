@@ -114,11 +114,11 @@ it('nothing half-done: no socket was opened, no child was started', async () => 
 
 describe('adopt', () => {
   it.each(WRONG_FOR_ADOPT)('options: %s', (_what, options, path, expected) => {
-    const client = { request() {}, callTool() {}, transport: {} };
+    const client = { request() {}, callTool() {}, ping() {}, transport: {} };
     expectRefused(() => supervisor.adopt('mine', client, options as never), path, expected);
     expectRefused(() => supervisor.adoptSession('mine', client, options as never), path, expected);
     expect(supervisor.connections.size).toBe(0);
-    expect(Object.keys(client), 'untouched').toEqual(['request', 'callTool', 'transport']);
+    expect(Object.keys(client), 'untouched').toEqual(['request', 'callTool', 'ping', 'transport']);
   });
 });
 

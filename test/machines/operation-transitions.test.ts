@@ -39,7 +39,7 @@ const PLACES: Record<string, { state: string; reach: () => OperationDriver; lega
           sends: 1,
           evidence: { connection: 'suspect', execution: 'none', cause: 'session-rejected' },
         }),
-      legal: { usable: 'passed-through', lost: 'awaiting', abort: 'cancelled', deadline: 'timed-out' },
+      legal: { usable: 'passed-through', lost: 'awaiting', abort: 'cancelled', deadline: 'passed-through' },
     },
     'confirming, owned, unknown': {
       state: 'confirming',
@@ -48,7 +48,7 @@ const PLACES: Record<string, { state: string; reach: () => OperationDriver; lega
           sends: 1,
           evidence: { connection: 'suspect', execution: 'unknown', cause: 'session-error' },
         }),
-      legal: { usable: 'passed-through', lost: 'unknown-outcome', abort: 'cancelled', deadline: 'timed-out' },
+      legal: { usable: 'passed-through', lost: 'unknown-outcome', abort: 'cancelled', deadline: 'passed-through' },
     },
     'confirming, caller-owned': {
       state: 'confirming',
@@ -59,7 +59,7 @@ const PLACES: Record<string, { state: string; reach: () => OperationDriver; lega
           sends: 1,
           evidence: { connection: 'suspect', execution: 'none', cause: 'unreachable' },
         }),
-      legal: { usable: 'passed-through', lost: 'refused', abort: 'cancelled', deadline: 'timed-out' },
+      legal: { usable: 'passed-through', lost: 'refused', abort: 'cancelled', deadline: 'passed-through' },
     },
     'awaiting, never sent': { state: 'awaiting', reach: () => new OperationDriver(), legal: AWAITING },
     'awaiting, sent once': {
