@@ -36,7 +36,8 @@
  *
  *  lost, at once: lent -> failed-ownership; own -> recreating if eager, if the stricken operation may be sent
  *  again or if a demand was noted; exhausted if the budget is spent; otherwise it rests.
- *  recreating, after `window`: exhausted. ready, probe failed: lost. exhausted, after `coolDown`: cooled.
+ *  ready, suspected: starts the probe (invariant 7); the probe failed: lost; it was answered: as before.
+ *  recreating, after `window`: exhausted. exhausted, after `coolDown`: cooled.
  */
 import { and, assign, emit, fromCallback, fromPromise, setup } from 'xstate';
 import { type Cause, maySendAgain, type OperationFacts, type Ownership } from './vocabulary.ts';

@@ -12,17 +12,14 @@
  *
  * Legal transitions (empty = illegal = ignored)
  *
- *  from \ on    (at once)                                  usable          lost      unavailable  refused  answered  failed   deadline   abort
- *  judging      passed-through: the failure is no loss
- *               confirming: only a probe can tell
- *               refused: the caller owns the connection
- *               timed-out: may be sent again, and the deadline has passed
- *               awaiting: may be sent (again)
- *               unavailable: proven not to have run
- *               unknown-outcome: otherwise
- *  confirming                                              passed-through  judging                                             passed-through  cancelled
- *  awaiting                                                sending                   unavailable  refused                      timed-out  cancelled
- *  sending                                                                                                 answered  judging   (noted)    cancelled
+ *  from \ on    usable          lost     unavailable  refused  answered  failed   deadline        abort
+ *  confirming   passed-through  judging                                           passed-through  cancelled
+ *  awaiting     sending                  unavailable  refused                     timed-out       cancelled
+ *  sending                                                     answered  judging  (noted)         cancelled
+ *
+ *  judging is left at once, by the first of these that holds: passed-through (the failure is no loss), confirming
+ *  (only a probe can tell), refused (the caller owns the connection), timed-out (may be sent again, but the deadline
+ *  has passed), awaiting (may be sent, or sent again), unavailable (proven not to have run), unknown-outcome.
  */
 import { and, assign, setup } from 'xstate';
 import {
