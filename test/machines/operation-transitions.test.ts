@@ -48,7 +48,12 @@ const PLACES: Record<string, { state: string; reach: () => OperationDriver; lega
           sends: 1,
           evidence: { connection: 'suspect', execution: 'unknown', cause: 'session-error' },
         }),
-      legal: { usable: 'passed-through', lost: 'unknown-outcome', abort: 'cancelled', deadline: 'passed-through' },
+      legal: {
+        usable: 'passed-through',
+        lost: 'unknown-outcome',
+        abort: 'cancelled',
+        deadline: 'passed-through',
+      },
     },
     'confirming, caller-owned': {
       state: 'confirming',
