@@ -1,4 +1,5 @@
 import type { Ask } from './asks.ts';
+import { isDuration, MAX_DURATION_MS } from './durations.ts';
 import type { OperationSpec, PolicyFacts } from './operations.ts';
 import type { CallOptions } from './transports/client-shape.ts';
 
@@ -13,6 +14,17 @@ export interface Call {
   readonly timeoutMs: number;
   /** From `Date.now()`, which costs a call less than a monotonic clock; moved by progress where the caller asked for that. */
   startedAt: number;
+}
+
+/** The first option of a call that cannot be meant: a timer would fire at once, or a signal never. */
+export function wrongOption(options: CallOptions): { option: string; expected: string } | undefined {
+  for (const option of ['timeout', 'maxTotalTimeout'] as const) {
+    const value = options[option] ?? 0;
+    if (!isDuration(value)) return { option, expected: `expected a duration of 0 to ${MAX_DURATION_MS} ms` };
+  }
+  const { signal } = options;
+  if (signal === undefined || typeof Object(signal).addEventListener === 'function') return undefined;
+  return { option: 'signal', expected: 'expected an AbortSignal' };
 }
 
 /** Read only when something went wrong. */

@@ -7,10 +7,9 @@ import {
   type ReplayPolicy,
 } from '../machines/vocabulary.ts';
 import type { Ask } from './asks.ts';
-import { type Call, policyFacts, remainingMs, totalMs } from './call.ts';
+import { type Call, policyFacts, remainingMs, totalMs, wrongOption } from './call.ts';
 import { type Clock, foregroundClock } from './clock.ts';
 import type { ConnectionActor } from './connection-actor.ts';
-import { isDuration, MAX_DURATION_MS } from './durations.ts';
 import { ConnectionClosedError, InvalidOptionsError, type OperationFailure } from './errors.ts';
 import type { FailedSend, Generation } from './generation.ts';
 import type { Generations } from './generations.ts';
@@ -19,12 +18,6 @@ import { OPERATIONS, type OperationSpec, policyOf, ToolAnnotationsSeen } from '.
 import type { Settings } from './options.ts';
 import type { CallOptions } from './transports/client-shape.ts';
 import { type JudgedFailure, Troubles } from './troubles.ts';
-
-const DURATION_EXPECTED = `expected a duration of 0 to ${MAX_DURATION_MS} ms`;
-
-function isSignalOrNone(signal: unknown): boolean {
-  return signal === undefined || typeof Object(signal).addEventListener === 'function';
-}
 
 export interface CallsParts {
   readonly name: string;
@@ -76,11 +69,11 @@ export class Calls {
     options: CallOptions | undefined,
     schema: unknown,
   ): Promise<unknown> {
+    const wrong = options === undefined ? undefined : wrongOption(options);
+    if (wrong !== undefined) {
+      return Promise.reject(new InvalidOptionsError(this.#parts.name, wrong.option, wrong.expected));
+    }
     const timeoutMs = options?.timeout ?? this.#parts.settings.timeouts.requestTimeoutMs;
-    if (!isDuration(timeoutMs)) return this.#refuse('timeout', DURATION_EXPECTED);
-    if (!isSignalOrNone(options?.signal)) return this.#refuse('signal', 'expected an AbortSignal');
-    const cap = options?.maxTotalTimeout;
-    if (cap !== undefined && !isDuration(cap)) return this.#refuse('maxTotalTimeout', DURATION_EXPECTED);
     const call: Call = { spec, ask, params, schema, options, timeoutMs, startedAt: Date.now() };
     const generation = this.#parts.generations.current;
     const answer = generation === undefined ? this.#arrive(call) : this.#send(call, generation);
@@ -182,9 +175,5 @@ export class Calls {
     return Promise.reject(
       new ConnectionClosedError({ connection, ownership, generation, operation, sent: false }),
     );
-  }
-
-  #refuse(option: string, expected: string): Promise<never> {
-    return Promise.reject(new InvalidOptionsError(this.#parts.name, option, expected));
   }
 }

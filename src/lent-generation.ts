@@ -29,11 +29,13 @@ export class LentGeneration implements Generation {
   pingUnsupported = false;
   readonly processEnd = undefined;
   readonly #supplied: SessionShape;
+  readonly #showsTransport: boolean;
   readonly #giveBack: () => void;
 
   constructor(number: number, supplied: SessionShape, client: ClientShape, hooks: LentHooks) {
     this.number = number;
     this.#supplied = supplied;
+    this.#showsTransport = 'transport' in supplied;
     this.client = client as unknown as Callable<ClientShape>;
     this.#giveBack = listenToLent(supplied, {
       closed: () => {
@@ -94,7 +96,7 @@ export class LentGeneration implements Generation {
   }
 
   get session(): CarriedSession {
-    if (!('transport' in this.#supplied)) return 'unseen';
+    if (!this.#showsTransport) return 'unseen';
     return carried(transportOf(this.#supplied)?.sessionId);
   }
 
