@@ -41,6 +41,8 @@ export class Exchange {
     this.requestId = requestId;
     this.sessionId = sessionId;
     this.stalled = false;
+    this.lastEventId = undefined;
+    this.failedResumes = 0;
   }
 }
 
