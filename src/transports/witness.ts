@@ -4,10 +4,10 @@
  * until its timeout (60 s by default); the witness answers in the server's stead, with an error.
  */
 import type { Evidence } from '../../machines/vocabulary.ts';
-import { MAX_DURATION_MS } from '../durations.ts';
 import { whenPipedBodyEnds, whenReadBodyEnds } from './body-end.ts';
 import type { JsonRpcMessage, SendOptions, TransportShape } from './client-shape.ts';
 import { Exchange, exchangeOf } from './exchange.ts';
+import { headerOf, requestIdOf, retryAfterMsOf } from './http-wire.ts';
 
 /** A last chunk may still be on its way through the SDK's parser when the stream under it has ended. */
 const PARSER_GRACE_MS = 25;
@@ -222,33 +222,5 @@ export class Witness {
     const message = 'The answer can no longer come: its stream ended before it';
     const error = { code: -32000, message, data: ANSWER_LOST_DATA };
     this.#transport?.onmessage?.({ jsonrpc: '2.0', id: requestId, error } as never);
-  }
-}
-
-/** Both SDKs pass a `Headers`; copying one costs more than all the rest of this file. */
-function headerOf({ headers }: RequestInit, name: string): string | null {
-  return (headers instanceof Headers ? headers : new Headers(headers)).get(name);
-}
-
-/** Seconds, or a date (RFC 9110, section 10.2.3). */
-function retryAfterMsOf(response: Response): number {
-  const value = response.headers.get('retry-after');
-  if (value === null) return 0;
-  const seconds = Number(value);
-  const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(value) - Date.now();
-  return Number.isFinite(ms) ? Math.min(Math.max(0, ms), MAX_DURATION_MS) : 0;
-}
-
-/** The id of the JSON-RPC request in a body. Both SDKs number their requests, and mostly put the id last. */
-function requestIdOf(body: unknown): string | number | undefined {
-  if (typeof body !== 'string') return undefined;
-  const start = body.lastIndexOf('"id":');
-  const trailing = start > body.length - 32 ? Number(body.slice(start + 5, -1)) : Number.NaN;
-  if (Number.isInteger(trailing)) return trailing;
-  try {
-    const message = JSON.parse(body) as { id?: unknown };
-    return typeof message.id === 'number' || typeof message.id === 'string' ? message.id : undefined;
-  } catch {
-    return undefined;
   }
 }
