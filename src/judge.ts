@@ -3,7 +3,7 @@ import { type Evidence, isEvidence } from '../machines/vocabulary.ts';
 import type { OperationFailure } from './errors.ts';
 import { classify } from './evidence/classify.ts';
 import { shapeOf } from './evidence/error-shape.ts';
-import type { CarriedSession } from './evidence/failure.ts';
+import { type CarriedSession, NO_CALL } from './evidence/failure.ts';
 import type { FailedSend, Generation } from './generation.ts';
 import type { Logger } from './logger.ts';
 import { OPERATIONS, type OperationSpec } from './operations.ts';
@@ -42,13 +42,10 @@ export class Judge {
     return (
       this.#ask(error, OPERATIONS.ping, session) ??
       classify({
+        ...NO_CALL,
         error: shapeOf(error),
         session,
-        aborted: false,
-        overdue: false,
         transportClosed: generation.closed,
-        earlierLegMayHaveRun: false,
-        witnessed: undefined,
         trust404: this.#options.trust404,
       })
     );

@@ -4,6 +4,7 @@ import type { Cause } from '../machines/vocabulary.ts';
 import { Dial, type Recipe } from './dial.ts';
 import { classify } from './evidence/classify.ts';
 import { type ErrorShape, shapeOf } from './evidence/error-shape.ts';
+import { NO_CALL } from './evidence/failure.ts';
 import { hintOf } from './evidence/hints.ts';
 import type { Generation } from './generation.ts';
 import type { FailedDial, Line, LineHooks } from './line.ts';
@@ -160,13 +161,10 @@ export class OwnedLine implements Line {
 function openFailure(error: unknown, retryAfterMs: number): OpenFailure {
   const shape = shapeOf(error);
   const { cause } = classify({
+    ...NO_CALL,
     error: shape,
     session: 'none',
-    aborted: false,
-    overdue: false,
     transportClosed: true,
-    earlierLegMayHaveRun: false,
-    witnessed: undefined,
     trust404: true,
   });
   return { cause, permanent: isPermanent(shape, cause), retryAfterMs };

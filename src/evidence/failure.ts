@@ -31,5 +31,13 @@ export interface Failure {
   readonly trust404: boolean;
 }
 
+/** For a request that is no call of the host's: nothing is known beyond its error. */
+export const NO_CALL = {
+  aborted: false,
+  overdue: false,
+  earlierLegMayHaveRun: false,
+  witnessed: undefined,
+} as const satisfies Partial<Failure>;
+
 /** One source of evidence: what it makes of a failure, or nothing if it does not know it. */
 export type EvidenceRule = (failure: Failure) => Evidence | undefined;
