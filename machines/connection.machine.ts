@@ -228,8 +228,8 @@ export const connectionMachine = setup({
     rememberLoss: assign((_, params: { cause: Cause; stricken: StrickenOperation | null }) => params),
     rememberSuspicion: assign((_, params: { cause: Cause }) => ({ suspicion: params.cause })),
     noteDemand: assign({ wanted: true }),
-    settleSuspicion: assign(({ context }, outcome: ProbeOutcome) => ({
-      wanted: false,
+    forgetDemand: assign({ wanted: false }),
+    countMisses: assign(({ context }, outcome: ProbeOutcome) => ({
       misses: outcome.verdict === 'unanswered' ? context.misses + 1 : 0,
     })),
   },
@@ -366,11 +366,15 @@ export const connectionMachine = setup({
               },
               {
                 target: 'steady',
-                actions: [{ type: 'settleSuspicion', params: ({ event }) => event.output }, 'announceProbe'],
+                actions: [
+                  { type: 'countMisses', params: ({ event }) => event.output },
+                  'forgetDemand',
+                  'announceProbe',
+                ],
               },
             ],
             // A probe that could not even be sent proves nothing.
-            onError: { target: 'steady', actions: 'announceProbe' },
+            onError: { target: 'steady', actions: ['forgetDemand', 'announceProbe'] },
           },
         },
       },

@@ -1,5 +1,5 @@
 /** The connection machine with actors that the test settles, and a clock that it turns. Nothing here is real. */
-import { type ActorRefFrom, createActor, fromCallback, fromPromise, SimulatedClock } from 'xstate';
+import { type ActorRefFrom, createActor, fromCallback, fromPromise } from 'xstate';
 import {
   type ConnectionEmitted,
   type ConnectionEvent,
@@ -10,7 +10,9 @@ import {
   type ProbeInput,
   type ProbeOutcome,
 } from '../../machines/connection.machine.ts';
+import { stateName } from '../paths/state-name.ts';
 import { type Deferred, deferred } from '../support/deferred.ts';
+import { PickingClock } from './picking-clock.ts';
 
 export const BUDGET: ConnectionInput = {
   ownership: 'supervisor',
@@ -31,26 +33,35 @@ export const PERMANENT: OpenFailure = { cause: 'unauthorized', permanent: true, 
 interface Started<I, O> extends Deferred<O> {
   readonly input: I;
   readonly signal: AbortSignal;
+  settled: boolean;
 }
 
 export class ConnectionDriver {
-  readonly clock = new SimulatedClock();
+  readonly clock = new PickingClock();
   readonly emitted: ConnectionEmitted[] = [];
   readonly opens: Started<OpenInput, void>[] = [];
   readonly probes: Started<ProbeInput, ProbeOutcome>[] = [];
   readonly shutdowns: Deferred<void>[] = [];
   verifications = 0;
+  isChecking = false;
   readonly actor: ActorRefFrom<typeof connectionMachine>;
 
-  constructor(input: Partial<ConnectionInput> = {}) {
-    const machine = connectionMachine.provide({
+  /** `machine`: the mutation run has others. */
+  constructor(input: Partial<ConnectionInput> = {}, machine = connectionMachine) {
+    const runnable = machine.provide({
       actors: {
         open: fromPromise<void, OpenInput>(({ input, signal }) => start(this.opens, input, signal)),
         probe: fromPromise<ProbeOutcome, ProbeInput>(({ input, signal }) =>
           start(this.probes, input, signal),
         ),
         // It says nothing by itself: the test sends `verified` or `unverified`.
-        verify: fromCallback<ConnectionEvent>(() => void this.verifications++),
+        verify: fromCallback<ConnectionEvent>(() => {
+          this.verifications++;
+          this.isChecking = true;
+          return () => {
+            this.isChecking = false;
+          };
+        }),
         shutdown: fromPromise<void>(() => {
           const next = deferred();
           this.shutdowns.push(next);
@@ -58,22 +69,21 @@ export class ConnectionDriver {
         }),
       },
     });
-    this.actor = createActor(machine, { input: { ...BUDGET, ...input }, clock: this.clock });
+    this.actor = createActor(runnable, { input: { ...BUDGET, ...input }, clock: this.clock });
     this.actor.on('*', (event) => void this.emitted.push(event));
     this.actor.start();
   }
 
   /** `ready.steady`, `closed`, … */
   get state(): string {
-    const { value } = this.actor.getSnapshot();
-    return typeof value === 'string' ? value : Object.entries(value).flat().join('.');
+    return stateName(this.actor.getSnapshot().value);
   }
 
   get context() {
     return this.actor.getSnapshot().context;
   }
 
-  /** Everything that an ignored event must leave as it is: the snapshot, and how many actors were ever started. */
+  /** Everything that an ignored event must leave as it is: the snapshot, and what was ever started. */
   get trace() {
     const { value, context, status, children } = this.actor.getSnapshot();
     const { opens, probes, shutdowns, verifications, emitted } = this;
@@ -84,6 +94,7 @@ export class ConnectionDriver {
       children: Object.entries(children).map(([id, child]) => [id, child?.sessionId]),
       started: [opens.length, probes.length, shutdowns.length, verifications],
       aborted: [...opens, ...probes].map(({ signal }) => signal.aborted),
+      timers: this.clock.runningMs,
       emitted,
     });
   }
@@ -113,6 +124,12 @@ export class ConnectionDriver {
     return this;
   }
 
+  async probeFailed(): Promise<this> {
+    latest(this.probes).reject(new Error('not sent'));
+    await settled();
+    return this;
+  }
+
   async shutDown(how: 'resolve' | 'reject' = 'resolve'): Promise<this> {
     latest(this.shutdowns)[how](undefined as never);
     await settled();
@@ -137,7 +154,11 @@ export class ConnectionDriver {
 }
 
 function start<I, O>(started: Started<I, O>[], input: I, signal: AbortSignal): Promise<O> {
-  const next = { ...deferred<O>(), input, signal };
+  const next = { ...deferred<O>(), input, signal, settled: false };
+  const settle = () => {
+    next.settled = true;
+  };
+  next.promise.then(settle, settle);
   started.push(next);
   return next.promise;
 }

@@ -1,0 +1,63 @@
+/** How each event is made to happen to a real actor. A new event does not compile until it has an executor. */
+import type { ConnectionDriver } from '../machines/connection-driver.ts';
+import { BUDGET } from '../machines/connection-driver.ts';
+import {
+  type ConnectionEventName,
+  OPEN_FAILURES,
+  PROBE_OUTCOMES,
+  SENT_EVENTS,
+  type SentEventName,
+} from './connection-fixtures.ts';
+import type { ConnectionOracle } from './connection-oracle.ts';
+
+/** Returns false where it cannot even be tried: an actor that never ran cannot end, a delay that does not run cannot pass. */
+export type Executor = (driver: ConnectionDriver, oracle: ConnectionOracle) => Promise<boolean> | boolean;
+
+const ended =
+  (actor: 'opens' | 'probes' | 'shutdowns', end: (driver: ConnectionDriver) => Promise<unknown>): Executor =>
+  async (driver) => {
+    if (driver[actor].length === 0) return false;
+    await end(driver);
+    return true;
+  };
+
+const passed =
+  (ms: (oracle: ConnectionOracle) => number): Executor =>
+  (driver, oracle) =>
+    driver.clock.fire(ms(oracle));
+
+const sent = Object.fromEntries(
+  Object.entries(SENT_EVENTS).map(([name, make]): [string, Executor] => [
+    name,
+    (driver, { generation }) => {
+      // The generation that a report names is counted outside, not taken from the machine.
+      driver.send(make({ ...driver.context, generation }));
+      return true;
+    },
+  ]),
+) as Record<SentEventName, Executor>;
+
+export const EXECUTORS: Readonly<Record<ConnectionEventName, Executor>> = {
+  ...sent,
+  opened: ended('opens', (driver) => driver.opened()),
+  'open failed': ended('opens', (driver) => driver.openFailed(OPEN_FAILURES['open failed'])),
+  'open failed, and the server asks to wait': ended('opens', (driver) =>
+    driver.openFailed(OPEN_FAILURES['open failed, and the server asks to wait']),
+  ),
+  'open failed for good': ended('opens', (driver) =>
+    driver.openFailed(OPEN_FAILURES['open failed for good']),
+  ),
+  'probe answered': ended('probes', (driver) => driver.probed(PROBE_OUTCOMES['probe answered'])),
+  'probe unanswered': ended('probes', (driver) => driver.probed(PROBE_OUTCOMES['probe unanswered'])),
+  'probe unanswered while busy': ended('probes', (driver) =>
+    driver.probed(PROBE_OUTCOMES['probe unanswered while busy']),
+  ),
+  'probe lost': ended('probes', (driver) => driver.probed(PROBE_OUTCOMES['probe lost'])),
+  'probe could not be sent': ended('probes', (driver) => driver.probeFailed()),
+  'shut down': ended('shutdowns', (driver) => driver.shutDown()),
+  'shutdown failed': ended('shutdowns', (driver) => driver.shutDown('reject')),
+  'after backoff': passed((oracle) => oracle.backoffMs),
+  'after window': passed(() => BUDGET.windowMs),
+  'after stable': passed(() => BUDGET.stableMs),
+  'after coolDown': passed(() => BUDGET.coolDownMs),
+};

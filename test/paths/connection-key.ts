@@ -1,0 +1,14 @@
+import type { SnapshotFrom } from 'xstate';
+import type { connectionMachine } from '../../machines/connection.machine.ts';
+import { stateName } from './state-name.ts';
+
+/**
+ * Two snapshots are the same configuration if nothing that can still happen tells them apart. Left out are the number of
+ * the generation (reports name it relative to the current one) and what only serves to be said: the causes.
+ */
+export function connectionKey({ status, value, context }: SnapshotFrom<typeof connectionMachine>): string {
+  const { attempts, retryAfterMs, wanted, misses, suspicion } = context;
+  const state = stateName(value);
+  const isHeartbeat = state === 'ready.probing' && suspicion === 'heartbeat';
+  return JSON.stringify({ status, state, attempts, waits: retryAfterMs > 0, wanted, misses, isHeartbeat });
+}

@@ -1,0 +1,188 @@
+/**
+ * Walks real actors through every configuration that the machine can reach, and makes every event happen in each.
+ * What must come of it is read from the hand-written table; the graph only says which ways there are.
+ */
+import type {
+  ConnectionInput,
+  ConnectionState,
+  connectionMachine,
+} from '../../machines/connection.machine.ts';
+import { BUDGET, ConnectionDriver } from '../machines/connection-driver.ts';
+import { EXECUTORS } from './connection-executors.ts';
+import { CONNECTION_FIXTURES, type ConnectionEventName, SENT_EVENTS } from './connection-fixtures.ts';
+import { connectionKey } from './connection-key.ts';
+import { ConnectionOracle } from './connection-oracle.ts';
+import type { Row } from './connection-table.ts';
+import { shortestPaths } from './graph.ts';
+
+export type ConnectionMachine = typeof connectionMachine;
+
+/** Which ownership, and how much is allowed to it: what makes a difference to the table's conditions. */
+export const SETTINGS: Readonly<Record<string, Partial<ConnectionInput>>> = {
+  'own, on demand': { maxAttempts: 2, missedHeartbeats: 2 },
+  'own, on demand, one attempt': { maxAttempts: 1, missedHeartbeats: 1 },
+  'own, eager': { recreate: 'eager', maxAttempts: 2, missedHeartbeats: 2 },
+  'own, lazy': { lazy: true, maxAttempts: 1, missedHeartbeats: 1 },
+  'caller-client': { ownership: 'caller-client', missedHeartbeats: 2 },
+  'caller-session, eager and lazy': {
+    ownership: 'caller-session',
+    recreate: 'eager',
+    lazy: true,
+    missedHeartbeats: 1,
+  },
+};
+
+export const EVENT_NAMES = Object.keys(CONNECTION_FIXTURES) as ConnectionEventName[];
+
+/** One actor, and what the table says of it. Throws at the first difference. */
+export class Walk {
+  readonly driver: ConnectionDriver;
+  readonly oracle: ConnectionOracle;
+  readonly rows: Row[] = [];
+  readonly #taken: string[] = [];
+
+  constructor(settings: Partial<ConnectionInput>, machine: ConnectionMachine) {
+    this.driver = new ConnectionDriver(settings, machine);
+    this.oracle = new ConnectionOracle({ ...BUDGET, ...settings });
+    this.#compare();
+  }
+
+  /** A dial or a probe was left before it had ended, and may still end. */
+  get hasAbandoned(): boolean {
+    return [...this.driver.opens, ...this.driver.probes].some(
+      ({ signal, settled }) => signal.aborted && !settled,
+    );
+  }
+
+  async take(event: ConnectionEventName): Promise<void> {
+    this.#taken.push(event);
+    const { driver, oracle } = this;
+    if (oracle.rowFor(event) === undefined) return this.#ignore(event);
+    const { state, dials } = oracle;
+    const heard = driver.emitted.length;
+    const dialled = driver.opens.length;
+    const done = await EXECUTORS[event](driver, oracle);
+    if (!done) this.#fail('it cannot happen here');
+    const row = oracle.take(event)!;
+    this.rows.push(row);
+    this.#same('said', driver.emitted.slice(heard), this.#says(state, row));
+    this.#same('dials', driver.opens.length - dialled, startsDial(state, row) ? 1 : 0);
+    if (startsDial(state, row)) {
+      const reset = event === 'reconnect' || dials === 0;
+      this.#same('attempt', driver.opens.at(-1)?.input, {
+        generation: oracle.generation + 1,
+        attempt: reset ? 1 : oracle.dials,
+      });
+    }
+    this.#compare();
+  }
+
+  /** Illegal: nothing changes, nothing is started, nothing is said. */
+  async #ignore(event: ConnectionEventName): Promise<void> {
+    const { driver, oracle } = this;
+    const before = driver.trace;
+    const snapshot = driver.actor.getSnapshot();
+    await EXECUTORS[event](driver, oracle);
+    this.#same('trace', driver.trace, before);
+    if (event in SENT_EVENTS && driver.actor.getSnapshot() !== snapshot) {
+      this.#fail('an event that should be ignored made a new snapshot');
+    }
+  }
+
+  #compare(): void {
+    const { driver, oracle } = this;
+    const { runs, delays } = oracle.facts;
+    this.#same('state', driver.state, oracle.state);
+    this.#same('generation', driver.context.generation, oracle.generation);
+    this.#same('cause', driver.context.cause, oracle.cause);
+    this.#same('running dials', driver.opens.filter(isRunning).length, runs === 'dial' ? 1 : 0);
+    this.#same('running probes', driver.probes.filter(isRunning).length, runs === 'probe' ? 1 : 0);
+    if (runs === 'probe') {
+      const { generation, suspicion } = oracle;
+      this.#same('probe', driver.probes.at(-1)?.input, { generation, suspicion });
+    }
+    this.#same('is checked', driver.isChecking, runs === 'check');
+    this.#same('shutdowns', driver.shutdowns.length, oracle.state.startsWith('clos') ? 1 : 0);
+    const expected = {
+      stable: BUDGET.stableMs,
+      window: BUDGET.windowMs,
+      backoff: oracle.backoffMs,
+      coolDown: BUDGET.coolDownMs,
+    };
+    const timers = delays
+      .filter((delay) => delay !== 'stable' || !oracle.isStable)
+      .map((delay) => expected[delay]);
+    this.#same('timers', [...driver.clock.runningMs].sort(), timers.sort());
+  }
+
+  #says(from: string, row: Row): unknown[] {
+    const { generation, cause } = this.oracle;
+    const entered = (state: ConnectionState) => ({ type: 'entered', state, cause });
+    const coarse = (state: string) => state.split('.')[0] as ConnectionState;
+    const wasReady = coarse(from) === 'ready';
+    const isLoss = wasReady && /^(lost|probe (lost|unanswered))/.test(row.on) && coarse(row.to) !== 'ready';
+    const said: unknown[] = [];
+    if (isLoss) said.push(entered('lost'), { type: 'lost', generation, cause });
+    if (coarse(row.to) !== (isLoss ? 'lost' : coarse(from))) said.push(entered(coarse(row.to)));
+    if (coarse(row.to) === 'ready' && !wasReady) said.push({ type: 'opened', generation });
+    if (from === 'ready.probing' && row.to === 'ready.steady') said.push({ type: 'probed', generation });
+    return said;
+  }
+
+  #same(what: string, seen: unknown, expected: unknown): void {
+    if (seen === expected) return;
+    const [left, right] = [JSON.stringify(seen), JSON.stringify(expected)];
+    if (left !== right) this.#fail(`${what}: expected ${right}, saw ${left}`);
+  }
+
+  #fail(why: string): never {
+    throw new Error(`${this.#taken.join(' > ') || 'at the start'}: ${why}`);
+  }
+}
+
+function isRunning({ signal, settled }: { signal: AbortSignal; settled: boolean }): boolean {
+  return !signal.aborted && !settled;
+}
+
+function isEnding(event: ConnectionEventName): boolean {
+  return !(event in SENT_EVENTS) && !event.startsWith('after ');
+}
+
+function startsDial(from: string, row: Row): boolean {
+  return row.to.endsWith('.opening') && row.to !== from;
+}
+
+/** Every configuration, every event in it. Throws at the first difference; returns the rows that were walked. */
+export async function tour(
+  settings: Partial<ConnectionInput>,
+  machine: ConnectionMachine,
+): Promise<Set<Row>> {
+  const rows = new Set<Row>();
+  const walkTo = async (path: readonly { event: string }[]): Promise<Walk> => {
+    const walk = new Walk(settings, machine);
+    for (const { event } of path) await walk.take(event as ConnectionEventName);
+    return walk;
+  };
+  for (const { steps } of explored(settings, machine)) {
+    const resting = await walkTo(steps);
+    for (const event of EVENT_NAMES) {
+      // What is ignored leaves the actor as it is; but what was abandoned can end too late only once.
+      const mayShare =
+        resting.oracle.rowFor(event) === undefined && !(isEnding(event) && resting.hasAbandoned);
+      const walk = mayShare ? resting : await walkTo(steps);
+      await walk.take(event);
+      for (const row of walk.rows) rows.add(row);
+    }
+  }
+  return rows;
+}
+
+function explored(settings: Partial<ConnectionInput>, machine: ConnectionMachine) {
+  return shortestPaths({
+    logic: machine,
+    input: { ...BUDGET, ...settings },
+    fixtures: CONNECTION_FIXTURES,
+    key: connectionKey,
+    limit: 100_000,
+  });
+}
