@@ -1,5 +1,5 @@
 /** The connection machine with actors that the test settles, and a clock that it turns. Nothing here is real. */
-import { type ActorRefFrom, createActor, fromCallback, fromPromise } from 'xstate';
+import { type ActorRefFrom, type AnyActorRef, createActor, fromCallback, fromPromise } from 'xstate';
 import {
   type ConnectionEmitted,
   type ConnectionEvent,
@@ -48,28 +48,8 @@ export class ConnectionDriver {
 
   /** `machine`: the mutation run has others. */
   constructor(input: Partial<ConnectionInput> = {}, machine = connectionMachine) {
-    const runnable = machine.provide({
-      actors: {
-        open: fromPromise<void, OpenInput>(({ input, signal }) => start(this.opens, input, signal)),
-        probe: fromPromise<ProbeOutcome, ProbeInput>(({ input, signal }) =>
-          start(this.probes, input, signal),
-        ),
-        // It says nothing by itself: the test sends `verified` or `unverified`.
-        verify: fromCallback<ConnectionEvent>(() => {
-          this.verifications++;
-          this.isChecking = true;
-          return () => {
-            this.isChecking = false;
-          };
-        }),
-        shutdown: fromPromise<void>(() => {
-          const next = deferred();
-          this.shutdowns.push(next);
-          return next.promise;
-        }),
-      },
-    });
-    this.actor = createActor(runnable, { input: { ...BUDGET, ...input }, clock: this.clock });
+    this.actor = createActor(runnable(machine), { input: { ...BUDGET, ...input }, clock: this.clock });
+    bySystem.set(this.actor.system, this);
     this.actor.on('*', (event) => void this.emitted.push(event));
     this.actor.start();
   }
@@ -151,6 +131,47 @@ export class ConnectionDriver {
     const { generation } = this.context;
     return this.send({ type: 'suspected', generation, cause: 'deaf', busy: false, ...facts });
   }
+}
+
+/** Making a machine runnable takes as long as many steps, so it is done once for each. */
+const runnables = new WeakMap<typeof connectionMachine, typeof connectionMachine>();
+const bySystem = new WeakMap<AnyActorRef['system'], ConnectionDriver>();
+
+function driverOf(system: AnyActorRef['system']): ConnectionDriver {
+  return bySystem.get(system)!;
+}
+
+function runnable(machine: typeof connectionMachine): typeof connectionMachine {
+  const known = runnables.get(machine) ?? provided(machine);
+  runnables.set(machine, known);
+  return known;
+}
+
+function provided(machine: typeof connectionMachine): typeof connectionMachine {
+  return machine.provide({
+    actors: {
+      open: fromPromise<void, OpenInput>(({ input, signal, system }) =>
+        start(driverOf(system).opens, input, signal),
+      ),
+      probe: fromPromise<ProbeOutcome, ProbeInput>(({ input, signal, system }) =>
+        start(driverOf(system).probes, input, signal),
+      ),
+      // It says nothing by itself: the test sends `verified` or `unverified`.
+      verify: fromCallback<ConnectionEvent>(({ system }) => {
+        const driver = driverOf(system);
+        driver.verifications++;
+        driver.isChecking = true;
+        return () => {
+          driver.isChecking = false;
+        };
+      }),
+      shutdown: fromPromise<void>(({ system }) => {
+        const next = deferred();
+        driverOf(system).shutdowns.push(next);
+        return next.promise;
+      }),
+    },
+  });
 }
 
 function start<I, O>(started: Started<I, O>[], input: I, signal: AbortSignal): Promise<O> {

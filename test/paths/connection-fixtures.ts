@@ -11,7 +11,7 @@ import type {
   ProbeOutcome,
   StrickenOperation,
 } from '../../machines/connection.machine.ts';
-import type { Cause } from '../../machines/vocabulary.ts';
+import type { Cause, OperationKind, ReplayPolicy } from '../../machines/vocabulary.ts';
 import type { Fixtures } from './graph.ts';
 import { type ActorNames, type DelayNames, delayEvent, type Ending, endingEvent } from './machine-events.ts';
 
@@ -116,6 +116,22 @@ export const SENT_EVENTS = Object.assign({}, ...Object.values(SENT)) as Record<
   (context: ConnectionContext) => ConnectionEvent
 >;
 
+const KINDS: Readonly<Record<OperationKind, true>> = {
+  discovery: true,
+  liveness: true,
+  tool: true,
+  prompt: true,
+  resource: true,
+  completion: true,
+  logging: true,
+  subscription: true,
+  task: true,
+  other: true,
+};
+
+export const OPERATION_KINDS = Object.keys(KINDS) as OperationKind[];
+export const REPLAY_POLICIES: readonly ReplayPolicy[] = ['safe', 'if-unsent', 'never'];
+
 export const CONNECTION_FIXTURES = {
   ...mapValues(
     SENT_EVENTS,
@@ -132,6 +148,18 @@ export const CONNECTION_FIXTURES = {
   ...mapValues(DELAYS, (delay) => (snapshot: Snapshot) => delayEvent(snapshot, delay)),
 } as unknown as Fixtures<Machine> &
   Record<ConnectionEventName, (snapshot: Snapshot) => EventFromLogic<Machine> | undefined>;
+
+/** A loss that strikes an operation of each kind, for the searches that take every kind into account. */
+export const STRICKEN_OF_EVERY_KIND: Fixtures<Machine> = Object.fromEntries(
+  OPERATION_KINDS.flatMap((kind) =>
+    REPLAY_POLICIES.flatMap((policy) =>
+      (['none', 'unknown'] as const).map((execution) => [
+        `lost, stricken ${kind} ${policy}, execution ${execution}`,
+        ({ context }: Snapshot) => lost({ kind, policy, execution })(context),
+      ]),
+    ),
+  ),
+);
 
 function done<T>(outputs: T): { [K in keyof T]: { done: T[K] } } {
   return mapValues(outputs as Record<string, unknown>, (output) => ({ done: output })) as never;

@@ -1,0 +1,20 @@
+import type { SnapshotFrom } from 'xstate';
+import { type ConnectionInput, connectionMachine } from '../../machines/connection.machine.ts';
+import { BUDGET } from '../machines/connection-driver.ts';
+import { CONNECTION_FIXTURES, STRICKEN_OF_EVERY_KIND } from './connection-fixtures.ts';
+import { connectionKey } from './connection-key.ts';
+import { explore, type Graph } from './graph.ts';
+
+/** Every configuration of the connection machine, with every event, every kind of operation stricken. */
+export function connectionGraph(
+  input: Partial<ConnectionInput>,
+  machine = connectionMachine,
+): Graph<SnapshotFrom<typeof connectionMachine>> {
+  return explore({
+    logic: machine,
+    input: { ...BUDGET, ...input },
+    fixtures: { ...CONNECTION_FIXTURES, ...STRICKEN_OF_EVERY_KIND },
+    key: connectionKey,
+    limit: 200_000,
+  });
+}
