@@ -1,5 +1,5 @@
 /** The operation machine with actions that only count. Nothing here is real. */
-import { type ActorRefFrom, createActor } from 'xstate';
+import { type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import {
   type OperationEvent,
   type OperationInput,
@@ -22,24 +22,16 @@ export const LOST_UNKNOWN: Evidence = {
   execution: 'unknown',
   cause: 'connection-closed',
 };
-export const NO_LOSS: Evidence = { connection: 'usable', execution: 'answered', cause: 'rpc-error' };
 
 export class OperationDriver {
-  /** How often it was sent. */
-  sends = 0;
-  demands = 0;
-  proofsAwaited = 0;
+  /** What it asked for, and how often. */
+  readonly asked = { demand: 0, proof: 0, send: 0 };
   readonly actor: ActorRefFrom<typeof operationMachine>;
 
-  constructor(input: Partial<OperationInput> = {}) {
-    const machine = operationMachine.provide({
-      actions: {
-        demandConnection: () => void this.demands++,
-        awaitProof: () => void this.proofsAwaited++,
-        send: () => void this.sends++,
-      },
-    });
-    this.actor = createActor(machine, { input: { ...UNSENT, ...input } });
+  /** `machine`: the mutation run has others. */
+  constructor(input: Partial<OperationInput> = {}, machine = operationMachine) {
+    this.actor = createActor(runnable(machine), { input: { ...UNSENT, ...input } });
+    bySystem.set(this.actor.system, this);
     this.actor.start();
   }
 
@@ -55,16 +47,10 @@ export class OperationDriver {
     return this.actor.getSnapshot().status === 'done';
   }
 
+  /** Everything that an ignored event must leave as it is. */
   get trace() {
     const { value, context, status } = this.actor.getSnapshot();
-    return JSON.stringify({
-      value,
-      context,
-      status,
-      sends: this.sends,
-      demands: this.demands,
-      proofsAwaited: this.proofsAwaited,
-    });
+    return JSON.stringify({ value, context, status, asked: this.asked });
   }
 
   send(event: OperationEvent): this {
@@ -72,4 +58,28 @@ export class OperationDriver {
     if (!this.isOver) this.actor.send(event);
     return this;
   }
+}
+
+/** Making a machine runnable takes as long as many steps, so it is done once for each. */
+const runnables = new WeakMap<typeof operationMachine, typeof operationMachine>();
+const bySystem = new WeakMap<AnyActorRef['system'], OperationDriver>();
+
+function asked(system: AnyActorRef['system']): OperationDriver['asked'] {
+  return bySystem.get(system)!.asked;
+}
+
+function runnable(machine: typeof operationMachine): typeof operationMachine {
+  const known = runnables.get(machine) ?? provided(machine);
+  runnables.set(machine, known);
+  return known;
+}
+
+function provided(machine: typeof operationMachine): typeof operationMachine {
+  return machine.provide({
+    actions: {
+      demandConnection: ({ system }) => void asked(system).demand++,
+      awaitProof: ({ system }) => void asked(system).proof++,
+      send: ({ system }) => void asked(system).send++,
+    },
+  });
 }

@@ -1,0 +1,67 @@
+/**
+ * How each event is made to happen to a real actor (it is sent, so that what has a fixture has an executor), and how
+ * each end is seen by the caller: a new one does not compile until it has an assertion.
+ */
+import {
+  CallerOwnedConnectionLostError,
+  ConnectionClosedError,
+  ConnectionUnavailableError,
+  OutcomeUnknownError,
+} from '../../src/errors.ts';
+import { OPERATIONS } from '../../src/operations.ts';
+import { endingError } from '../../src/trouble-errors.ts';
+import type { OperationDriver } from '../machines/operation-driver.ts';
+import { OPERATION_EVENTS, type OperationEventName } from './operation-fixtures.ts';
+import type { OperationOracle } from './operation-oracle.ts';
+import type { CallerGets } from './operation-table.ts';
+
+export const EXECUTORS = Object.fromEntries(
+  Object.entries(OPERATION_EVENTS).map(([name, event]) => [
+    name,
+    (driver: OperationDriver) => void driver.send(event),
+  ]),
+) as Record<OperationEventName, (driver: OperationDriver) => void>;
+
+const ANSWER = { content: [] };
+const SDK_ERROR = new Error('as the SDK threw it');
+const SIGNAL = AbortSignal.abort(new Error('the reason of the caller'));
+
+/** Makes of an end what `src/` makes of it. */
+export function whatCallerGets({ state, context }: OperationDriver, { sends }: OperationOracle): unknown {
+  if (state === 'answered') return ANSWER;
+  const { ownership, evidence, unavailability } = context;
+  return endingError(state, unavailability, {
+    connection: 'files',
+    ownership,
+    generation: 1,
+    call: {
+      spec: OPERATIONS.callTool,
+      params: {},
+      ask: async () => ANSWER,
+      schema: undefined,
+      options: { signal: SIGNAL },
+      timeoutMs: 60_000,
+      startedAt: 0,
+    },
+    sent: sends > 0,
+    error: SDK_ERROR,
+    evidence: evidence ?? undefined,
+    lastDial: undefined,
+  });
+}
+
+/** One of our own errors also says whether the operation was sent, and whether it may have run. */
+const truthful =
+  (error: new (...facts: never[]) => Error) =>
+  (got: unknown, { whatRan }: OperationOracle): boolean =>
+    got instanceof error && got.message.includes(whatRan);
+
+export const ASSERTIONS: Readonly<Record<CallerGets, (got: unknown, oracle: OperationOracle) => boolean>> = {
+  'the answer': (got) => got === ANSWER,
+  "the SDK's own error, untouched": (got) => got === SDK_ERROR,
+  "the signal's own reason": (got) => got === SIGNAL.reason,
+  CallerOwnedConnectionLostError: truthful(CallerOwnedConnectionLostError),
+  OutcomeUnknownError: (got) => got instanceof OutcomeUnknownError,
+  ConnectionUnavailableError: truthful(ConnectionUnavailableError),
+  ConnectionClosedError: truthful(ConnectionClosedError),
+};
