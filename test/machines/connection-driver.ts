@@ -12,7 +12,7 @@ import {
 } from '../../machines/connection.machine.ts';
 import { stateName } from '../paths/state-name.ts';
 import { type Deferred, deferred } from '../support/deferred.ts';
-import { PickingClock } from './picking-clock.ts';
+import { PickingClock } from '../../src/testing/picking-clock.ts';
 
 export const BUDGET: ConnectionInput = {
   ownership: 'supervisor',

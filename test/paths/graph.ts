@@ -17,6 +17,8 @@ export interface Exploration<L extends AnyActorLogic> {
   readonly fixtures: Fixtures<L>;
   /** What tells two configurations apart. */
   readonly key: (snapshot: SnapshotFrom<L>) => string;
+  /** Where to begin. Default: the machine's own beginning. */
+  readonly from?: SnapshotFrom<L> | undefined;
   /** The most configurations times events that may be looked at. */
   readonly limit: number;
 }
@@ -72,7 +74,7 @@ export function simplePaths<L extends AnyActorLogic>(exploration: Exploration<L>
   return all.filter((path) => !beginnings.has(name(path)));
 }
 
-function prepare<L extends AnyActorLogic>({ input, fixtures, key, limit }: Exploration<L>) {
+function prepare<L extends AnyActorLogic>({ input, fixtures, key, from, limit }: Exploration<L>) {
   type S = SnapshotFrom<L>;
   type E = EventFromLogic<L>;
   const names = new WeakMap<object, string>();
@@ -86,6 +88,7 @@ function prepare<L extends AnyActorLogic>({ input, fixtures, key, limit }: Explo
   const options = {
     input,
     limit,
+    ...(from === undefined ? {} : { fromState: from }),
     serializeState: keyOf,
     serializeEvent: nameOf,
     events: (snapshot: S): E[] => {

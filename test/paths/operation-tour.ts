@@ -3,7 +3,6 @@
  * every event happen in each. What must come of it is read from the hand-written table; the graph only says which
  * ways there are.
  */
-import type { SnapshotFrom } from 'xstate';
 import type { OperationInput, operationMachine } from '../../machines/operation.machine.ts';
 import type { Ownership } from '../../machines/vocabulary.ts';
 import { OperationDriver, UNSENT } from '../machines/operation-driver.ts';
@@ -17,6 +16,7 @@ import {
   OPERATION_FIXTURES,
   type OperationEventName,
 } from './operation-fixtures.ts';
+import { operationKey } from './operation-key.ts';
 import { OperationOracle } from './operation-oracle.ts';
 import type { Row } from './operation-table.ts';
 
@@ -148,15 +148,6 @@ function operationPaths(input: OperationInput, machine: OperationMachine) {
     key: operationKey,
     limit: 100_000,
   });
-}
-
-/**
- * Two snapshots are the same configuration if nothing that can still happen tells them apart: of what the failure
- * proves, only its execution does.
- */
-export function operationKey({ status, value, context }: SnapshotFrom<OperationMachine>): string {
-  const { sends, overdue, evidence, unavailability } = context;
-  return JSON.stringify({ status, value, sends, overdue, execution: evidence?.execution, unavailability });
 }
 
 function namesOf<T extends string>(record: Record<T, unknown>): T[] {

@@ -24,9 +24,9 @@ export class PickingClock extends SimulatedClock {
     super.clearTimeout(id);
   }
 
-  /** Fires the timer of this duration. False if there is none. */
-  fire(ms: number): boolean {
-    const timer = [...this.#running.values()].find((each) => each.ms === ms);
+  /** Fires the timer of this duration (or up to `maxMs`). False if there is none. */
+  fire(ms: number, maxMs = ms): boolean {
+    const timer = [...this.#running.values()].find((each) => each.ms >= ms && each.ms <= maxMs);
     timer?.fire();
     return timer !== undefined;
   }

@@ -1,0 +1,146 @@
+/**
+ * The recovery routes. A route begins at rest (not opened, ready, exhausted) and ends at the next rest, or closed; a
+ * longer history is one route after another. Between the two it goes every way that meets no configuration twice.
+ */
+import { initialTransition, type SnapshotFrom } from 'xstate';
+import { type ConnectionInput, connectionMachine } from '../../machines/connection.machine.ts';
+import type { Ownership } from '../../machines/vocabulary.ts';
+import { BUDGET } from '../machines/connection-driver.ts';
+import { CONNECTION_FIXTURES, type ConnectionEventName } from './connection-fixtures.ts';
+import type { ConnectionStateName } from './connection-table.ts';
+import { type Exploration, type Fixtures, type Path, shortestPaths, simplePaths } from './graph.ts';
+import { stateName } from './state-name.ts';
+
+type Machine = typeof connectionMachine;
+type Snapshot = SnapshotFrom<Machine>;
+
+export type RouteTransport = 'http' | 'stdio';
+
+export interface Step {
+  readonly event: ConnectionEventName;
+  readonly to: ConnectionStateName;
+}
+
+export interface Route {
+  readonly recreate: 'on-demand' | 'eager';
+  readonly lazy: boolean;
+  /** How the beginning is reached. */
+  readonly given: readonly Step[];
+  readonly from: ConnectionStateName;
+  readonly steps: readonly Step[];
+}
+
+/** A first dial and one more: enough for every kind of step between two rests. */
+export const ROUTE_BUDGET = { maxAttempts: 2, missedHeartbeats: 1 } as const;
+
+/** One event for each thing that can happen to a connection; the others differ from these in no state. */
+const HAPPENS: readonly ConnectionEventName[] = [
+  'opened',
+  'open failed',
+  'open failed for good',
+  'verified',
+  'demand',
+  'reconnect',
+  'replaced',
+  'lost',
+  'suspected, timeout',
+  'probe answered',
+  'after backoff',
+  'after window',
+  'after stable',
+  'after coolDown',
+];
+
+/** A loss with a call that may be sent again, and a probe that finds the loss, as each transport brings them about. */
+const HAPPENS_OVER: Readonly<Record<RouteTransport, readonly ConnectionEventName[]>> = {
+  http: ['lost, stricken if-unsent, not run', 'probe lost'],
+  stdio: ['lost, stricken safe, may have run', 'probe unanswered'],
+};
+
+const CLOSING: readonly ConnectionEventName[] = ['close', 'shut down'];
+
+const stateOf = ({ value }: Snapshot) => stateName(value) as ConnectionStateName;
+
+/** What a probe finds is what these routes are about, not what else happens while it runs. */
+const WHILE_PROBING = ['probe answered', 'probe lost', 'probe unanswered', 'close', 'reconnect', 'replaced'];
+
+const isAtRest = (snapshot: Snapshot): boolean =>
+  ['idle', 'ready.steady', 'failed-ownership', 'exhausted.cooling'].includes(stateOf(snapshot));
+
+/** The budget matters until it is spent, and is given back by all that leads out of `exhausted`. */
+const routeKey = (snapshot: Snapshot): string => {
+  const state = stateOf(snapshot);
+  return state.startsWith('exhausted') ? state : `${state} ${snapshot.context.attempts}`;
+};
+
+export function recoveryRoutes(ownership: Ownership, transport: RouteTransport): Route[] {
+  const settings =
+    ownership === 'supervisor'
+      ? [
+          { recreate: 'on-demand', lazy: false },
+          { recreate: 'on-demand', lazy: true },
+          { recreate: 'eager', lazy: false },
+        ]
+      : [{ recreate: 'on-demand', lazy: false }];
+  const routes = settings.flatMap((each) => routesWith({ ownership, ...each } as Setting, transport));
+  // What depends neither on a setting nor on what was before is walked once.
+  const name = ({ from, steps }: Route) => JSON.stringify([from, steps]);
+  const first = new Map(routes.map((route) => [name(route), route] as const).reverse());
+  return routes.filter((route) => first.get(name(route)) === route);
+}
+
+type Setting = Pick<ConnectionInput, 'ownership' | 'recreate' | 'lazy'>;
+
+function routesWith(setting: Setting, transport: RouteTransport): Route[] {
+  const { recreate, lazy } = setting;
+  const input = { ...BUDGET, ...ROUTE_BUDGET, ...setting };
+  const events = [...HAPPENS, ...HAPPENS_OVER[transport]];
+  const [initial] = initialTransition(connectionMachine, input);
+  const rests = shortestPaths(exploration(input, events, initial, () => false)).flatMap(({ steps }) => {
+    const last = steps.at(-1)?.to;
+    return last !== undefined && isAtRest(last) ? [{ given: steps, begin: last }] : [];
+  });
+  return [{ given: [], begin: initial }, ...rests].flatMap(({ given, begin }) => {
+    const ends = (snapshot: Snapshot) => snapshot !== begin && isAtRest(snapshot);
+    const between = simplePaths(exploration(input, events, begin, ends));
+    const closed = shortestPaths(exploration(input, [...events, ...CLOSING], begin, ends)).filter(
+      ({ steps }) => steps.at(-1)?.event === 'shut down',
+    );
+    return [...between, ...closed].map(({ steps }) => ({
+      recreate,
+      lazy,
+      given: given.map(toStep),
+      from: stateOf(begin),
+      steps: steps.map(toStep),
+    }));
+  });
+}
+
+function exploration(
+  input: ConnectionInput,
+  events: readonly ConnectionEventName[],
+  begin: Snapshot,
+  ends: (snapshot: Snapshot) => boolean,
+): Exploration<Machine> {
+  const fixtures: Fixtures<Machine> = Object.fromEntries(
+    events.map((event) => [
+      event,
+      (snapshot: Snapshot) => {
+        if (ends(snapshot)) return undefined;
+        // A check is over before anything else can happen.
+        if (stateOf(snapshot) === 'connecting.checking' && event !== 'verified') return undefined;
+        if (stateOf(snapshot) === 'ready.probing' && !WHILE_PROBING.includes(event)) return undefined;
+        return CONNECTION_FIXTURES[event](snapshot);
+      },
+    ]),
+  );
+  // A way that comes back to where it began has an end all the same.
+  const key = (snapshot: Snapshot) =>
+    `${routeKey(snapshot)}${snapshot === begin ? ', at the beginning' : ''}`;
+  return { logic: connectionMachine, input, fixtures, key, from: begin, limit: 20_000 };
+}
+
+const toStep = ({ event, to }: Path<Snapshot>['steps'][number]): Step => ({
+  event: event as ConnectionEventName,
+  to: stateOf(to),
+});
