@@ -15,29 +15,59 @@
  *     silence could mean is that the server is busy.
  *  8. After `close` nothing is opened. `closed` is final.
  *
- * Legal transitions (empty = illegal = ignored). `own` is ownership `supervisor`, `lent` the other two.
+ * Legal transitions. What is not here is illegal: ignored, nothing sent, nothing changed. `own` is ownership
+ * `supervisor`, `lent` the other two. Every loss goes through `lost`, where it is decided at once: `wanted` is a
+ * connection that is eager, that an operation waits for, or whose stricken operation may be sent again; `no wait`
+ * means that no dial was made since attempts were given back, and that the server did not ask to wait.
  *
- *  from \ on          demand          reconnect     lost (current)      replaced     opened / verified   failed                  close
- *  idle               own connecting  own connecting                                                                             closing
- *  connecting                                                                        ready               own recreating          closing
- *                                                                                                        own exhausted (spent, or permanent)
- *                                                                                                        lent failed-ownership
- *  ready              (noted while    own recreating lost              lent connecting                                           closing
- *                      probing)
- *  lost               own recreating  own recreating                                                                             closing
- *                     own exhausted (spent)
- *  recreating                         own recreating                                 ready               recreating              closing
- *                                     (backing off)                                                      exhausted (spent, or permanent)
- *  failed-ownership                                                    lent connecting                                           closing
- *  exhausted (cooling)                recreating                                                                                 closing
- *  exhausted (cooled) recreating      recreating                                                                                 closing
- *  closing                                                                           closed (shut down)
- *  closed
- *
- *  lost, at once: lent -> failed-ownership; own -> recreating if eager, if the stricken operation may be sent
- *  again or if a demand was noted; exhausted if the budget is spent; otherwise it rests.
- *  ready, suspected: starts the probe (invariant 7); the probe failed: lost; it was answered: as before.
- *  recreating, after `window`: exhausted. exhausted, after `coolDown`: cooled.
+ *  from                   whose  to                     on [if]
+ *  idle                   own    connecting.opening     demand; reconnect
+ *  connecting.opening     own    ready.steady           opened
+ *                         own    recreating.backingOff  open failed [budget left]
+ *                         own    exhausted.cooling      open failed [budget spent]
+ *                         own    exhausted.cooling      open failed for good
+ *  connecting.checking    lent   ready.steady           verified
+ *                         lent   failed-ownership       unverified
+ *  ready.steady           any    ready.probing          suspected, and worth a probe
+ *                         any    ready.steady           after stable [once]
+ *  ready.probing          any    ready.probing          demand
+ *                         any    ready.probing          after stable [once]
+ *                         any    ready.steady           probe answered; probe could not be sent
+ *                         any    ready.steady           probe unanswered [tolerated]
+ *                         own    lost                   probe unanswered [not tolerated, unwanted]
+ *                         own    recreating.opening     probe unanswered [not tolerated, wanted, no wait]
+ *                         own    recreating.backingOff  probe unanswered [not tolerated, wanted, budget left]
+ *                         own    exhausted.cooling      probe unanswered [not tolerated, wanted, budget spent]
+ *                         lent   failed-ownership       probe unanswered [not tolerated]
+ *                         own    lost                   probe lost [unwanted]
+ *                         own    recreating.opening     probe lost [wanted, no wait]
+ *                         own    recreating.backingOff  probe lost [wanted, budget left]
+ *                         own    exhausted.cooling      probe lost [wanted, budget spent]
+ *                         lent   failed-ownership       probe lost
+ *  ready                  own    lost                   lost (current generation) [unwanted]
+ *                         own    recreating.opening     lost (current generation) [wanted, no wait]
+ *                         own    recreating.backingOff  lost (current generation) [wanted, budget left]
+ *                         own    exhausted.cooling      lost (current generation) [wanted, budget spent]
+ *                         lent   failed-ownership       lost (current generation)
+ *                         own    recreating.opening     reconnect
+ *                         lent   connecting.checking    replaced
+ *                         any    closing                close
+ *  lost                   own    recreating.opening     demand [no wait]
+ *                         own    recreating.backingOff  demand [budget left]
+ *                         own    exhausted.cooling      demand [budget spent]
+ *                         own    recreating.opening     reconnect
+ *  recreating.backingOff  own    recreating.opening     after backoff; reconnect
+ *                         own    exhausted.cooling      after window
+ *  recreating.opening     own    ready.steady           opened
+ *                         own    recreating.backingOff  open failed [budget left]
+ *                         own    exhausted.cooling      open failed [budget spent]
+ *                         own    exhausted.cooling      open failed for good; after window
+ *  failed-ownership       lent   connecting.checking    replaced
+ *  exhausted.cooling      own    exhausted.cooled       after coolDown
+ *                         own    recreating.opening     reconnect
+ *  exhausted.cooled       own    recreating.opening     demand; reconnect
+ *  (open)                 any    closing                close
+ *  closing                any    closed                 shut down
  */
 import { and, assign, emit, fromCallback, fromPromise, setup } from 'xstate';
 import { type Cause, maySendAgain, type OperationFacts, type Ownership } from './vocabulary.ts';

@@ -10,16 +10,54 @@
  *     no timer of its own, and sends nothing itself.
  *  5. Every operation ends in exactly one final state.
  *
- * Legal transitions (empty = illegal = ignored)
+ * Legal transitions. What is not here is illegal: ignored, nothing sent, nothing changed. `own` is ownership
+ * `supervisor`, `lent` the other two. Of rows that begin alike, the first whose condition holds. `judging` is left
+ * at once: `a probe tells` is an answer that means a forgotten session on some servers and an ordinary error on
+ * others; `stricken` has lost its answer, or was turned away, by a connection that may be gone; a `failed` send is
+ * judged in the same way.
  *
- *  from \ on    usable          lost     unavailable  refused  answered  failed   deadline        abort
- *  confirming   passed-through  judging                                           passed-through  cancelled
- *  awaiting     sending                  unavailable  refused                     timed-out       cancelled
- *  sending                                                     answered  judging  (noted)         cancelled
- *
- *  judging is left at once, by the first of these that holds: passed-through (the failure is no loss), confirming
- *  (only a probe can tell), refused (the caller owns the connection), timed-out (may be sent again, but the deadline
- *  has passed), awaiting (may be sent, or sent again), unavailable (proven not to have run), unknown-outcome.
+ *  from        whose  to               on [if]
+ *  judging     any    awaiting         never sent [waits]
+ *              any    unavailable      never sent [not-waiting]
+ *              any    unavailable      never sent [queue-full]
+ *              any    passed-through   failed: no loss
+ *              any    confirming       failed: a probe tells
+ *              lent   confirming       failed: stricken
+ *              own    awaiting         failed: stricken; failed: lost [safe, unanswered, a send left]
+ *              own    awaiting         failed: stricken; failed: lost [if-unsent, not run, a send left]
+ *              own    unavailable      failed: stricken; failed: lost [never, not run]
+ *              own    unavailable      failed: stricken; failed: lost [not run]
+ *              own    unknown-outcome  failed: stricken; failed: lost
+ *              lent   refused          failed: lost
+ *  confirming  any    passed-through   usable; deadline
+ *              lent   refused          lost
+ *              own    timed-out        lost [overdue, safe, unanswered, a send left]
+ *              own    timed-out        lost [overdue, if-unsent, not run, a send left]
+ *              own    awaiting         lost [safe, unanswered, a send left]
+ *              own    awaiting         lost [if-unsent, not run, a send left]
+ *              own    unavailable      lost [never, not run]
+ *              own    unavailable      lost [not run]
+ *              own    unknown-outcome  lost
+ *              any    cancelled        abort
+ *  awaiting    any    sending          usable
+ *              any    unavailable      unavailable, budget spent; unavailable, closed
+ *              any    refused          refused
+ *              any    timed-out        deadline
+ *              any    cancelled        abort
+ *  sending     any    answered         answered
+ *              any    passed-through   failed: no loss
+ *              any    confirming       failed: a probe tells
+ *              lent   confirming       failed: stricken
+ *              own    timed-out        failed: stricken; failed: lost [overdue, safe, unanswered, a send left]
+ *              own    timed-out        failed: stricken; failed: lost [overdue, if-unsent, not run, a send left]
+ *              own    awaiting         failed: stricken; failed: lost [safe, unanswered, a send left]
+ *              own    awaiting         failed: stricken; failed: lost [if-unsent, not run, a send left]
+ *              own    unavailable      failed: stricken; failed: lost [never, not run]
+ *              own    unavailable      failed: stricken; failed: lost [not run]
+ *              own    unknown-outcome  failed: stricken; failed: lost
+ *              lent   refused          failed: lost
+ *              any    sending          deadline
+ *              any    cancelled        abort
  */
 import { and, assign, setup } from 'xstate';
 import {

@@ -1,10 +1,14 @@
 /** How each event of a route is made to happen, for real. */
 import { DURATIONS } from './embedding.ts';
+import { poll } from './fault-poll.ts';
 import type { RouteEvent } from './route.ts';
 import type { RouteWalk } from './route-walk.ts';
 
 /** How long a caller waits for an answer that is not to come. */
 const IMPATIENT_MS = 50;
+
+/** How long a delay is waited for that has to begin. */
+const DELAY_LIMIT_MS = 15_000;
 
 export const MAKE_IT_HAPPEN: Readonly<Record<RouteEvent, (walk: RouteWalk) => Promise<unknown> | unknown>> = {
   begin: () => {},
@@ -40,12 +44,14 @@ export const MAKE_IT_HAPPEN: Readonly<Record<RouteEvent, (walk: RouteWalk) => Pr
   'probe unanswered': () => {}, // its time passes
   replaced: (walk) => walk.replace(),
   close: (walk) => walk.close(),
-  'after backoff': ({ clock }) => passed(clock.fire(0, DURATIONS.maxBackoffMs)),
-  'after window': ({ clock }) => passed(clock.fire(DURATIONS.windowMs)),
-  'after stable': ({ clock }) => passed(clock.fire(DURATIONS.stableMs)),
-  'after coolDown': ({ clock }) => passed(clock.fire(DURATIONS.coolDownMs)),
+  'after backoff': (walk) => pass(walk, 0, DURATIONS.maxBackoffMs),
+  'after window': (walk) => pass(walk, DURATIONS.windowMs),
+  'after stable': (walk) => pass(walk, DURATIONS.stableMs),
+  'after coolDown': (walk) => pass(walk, DURATIONS.coolDownMs),
 };
 
-function passed(passes: boolean): void {
-  if (!passes) throw new Error('no such delay is running');
+/** A failed dial is not told by the handle; that its delay runs is the first that can be seen of it. */
+async function pass({ clock }: RouteWalk, ms: number, maxMs = ms): Promise<void> {
+  const passed = await poll(() => clock.fire(ms, maxMs) || undefined, DELAY_LIMIT_MS);
+  if (passed === undefined) throw new Error('no such delay is running');
 }

@@ -11,6 +11,7 @@ import {
   CONNECTION_STATES,
   type ConnectionStateName,
   EVENT_GROUPS,
+  isFrom,
 } from './connection-table.ts';
 
 interface EventFacts {
@@ -177,7 +178,7 @@ class Watcher {
 function endsWithDelete(from: ConnectionStateName, event: Step['event']): boolean {
   return CONNECTION_ROWS.some(
     (row) =>
-      row.from === from &&
+      isFrom(row, from) &&
       row.ends === 'with DELETE' &&
       (EVENT_GROUPS[row.on] as readonly string[]).includes(event),
   );

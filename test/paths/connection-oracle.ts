@@ -11,6 +11,7 @@ import {
   type Condition,
   type ConnectionStateName,
   EVENT_GROUPS,
+  isFrom,
   type Row,
 } from './connection-table.ts';
 
@@ -70,7 +71,7 @@ export class ConnectionOracle {
     const whose = this.#input.ownership === 'supervisor' ? 'own' : 'lent';
     return CONNECTION_ROWS.find(
       (row) =>
-        row.from === this.state &&
+        isFrom(row, this.state) &&
         (row.whose === 'any' || row.whose === whose) &&
         (EVENT_GROUPS[row.on] as readonly string[]).includes(event) &&
         (row.when === undefined || this.#holds(row.when, event)),

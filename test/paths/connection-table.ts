@@ -121,7 +121,8 @@ export type Condition =
   | 'not tolerated';
 
 export interface Row {
-  readonly from: ConnectionStateName;
+  /** `ready`: either of its two. `(open)`: every state but closing and closed. */
+  readonly from: ConnectionStateName | 'ready' | '(open)';
   /** Of an owned connection, of a caller-owned one, or of either. */
   readonly whose: 'own' | 'lent' | 'any';
   readonly on: EventGroup;
@@ -134,8 +135,7 @@ export interface Row {
 
 type Rest = Pick<Row, 'whose' | 'on' | 'to'> & Partial<Row>;
 
-const from = (state: ConnectionStateName, ...rows: Rest[]): Row[] =>
-  rows.map((row) => ({ from: state, ...row }));
+const from = (state: Row['from'], ...rows: Rest[]): Row[] => rows.map((row) => ({ from: state, ...row }));
 
 /** A loss, as it is decided at once in `lost`. */
 const loss = (on: EventGroup, prefix: '' | 'not tolerated, ' = ''): Rest[] => [
@@ -146,9 +146,6 @@ const loss = (on: EventGroup, prefix: '' | 'not tolerated, ' = ''): Rest[] => [
   { whose: 'lent', on, ...(prefix === '' ? {} : { when: 'not tolerated' as const }), to: 'failed-ownership' },
 ];
 
-const closes = { whose: 'any', on: 'close', to: 'closing' } as const;
-const closesOwn = { whose: 'own', on: 'close', to: 'closing' } as const;
-const closesLent = { whose: 'lent', on: 'close', to: 'closing' } as const;
 const reconnects = { whose: 'own', on: 'reconnect', to: 'recreating.opening' } as const;
 const replaces = { whose: 'lent', on: 'replaced', to: 'connecting.checking' } as const;
 
@@ -157,7 +154,6 @@ export const CONNECTION_ROWS: readonly Row[] = [
     'idle',
     { whose: 'own', on: 'demand', to: 'connecting.opening' },
     { whose: 'own', on: 'reconnect', to: 'connecting.opening' },
-    closesOwn,
   ),
   ...from(
     'connecting.opening',
@@ -165,22 +161,16 @@ export const CONNECTION_ROWS: readonly Row[] = [
     { whose: 'own', on: 'open failed', when: 'budget left', to: 'recreating.backingOff' },
     { whose: 'own', on: 'open failed', when: 'budget spent', to: 'exhausted.cooling' },
     { whose: 'own', on: 'open failed for good', to: 'exhausted.cooling' },
-    closesOwn,
   ),
   ...from(
     'connecting.checking',
     { whose: 'lent', on: 'verified', to: 'ready.steady' },
     { whose: 'lent', on: 'unverified', to: 'failed-ownership' },
-    closesLent,
   ),
   ...from(
     'ready.steady',
     { whose: 'any', on: 'suspected, and worth a probe', to: 'ready.probing' },
     { whose: 'any', on: 'after stable', when: 'once', to: 'ready.steady' },
-    ...loss('lost (current generation)'),
-    { ...reconnects, ends: 'with DELETE' },
-    replaces,
-    { ...closes, ends: 'with DELETE' },
   ),
   ...from(
     'ready.probing',
@@ -191,25 +181,25 @@ export const CONNECTION_ROWS: readonly Row[] = [
     { whose: 'any', on: 'probe unanswered', when: 'tolerated', to: 'ready.steady' },
     ...loss('probe unanswered', 'not tolerated, '),
     ...loss('probe lost'),
-    ...loss('lost (current generation)'),
-    { ...reconnects, ends: 'with DELETE' },
-    replaces,
-    { ...closes, ends: 'with DELETE' },
   ),
+  ...from('ready', ...loss('lost (current generation)'), { ...reconnects, ends: 'with DELETE' }, replaces, {
+    whose: 'any',
+    on: 'close',
+    to: 'closing',
+    ends: 'with DELETE',
+  }),
   ...from(
     'lost',
     { whose: 'own', on: 'demand', when: 'no wait', to: 'recreating.opening' },
     { whose: 'own', on: 'demand', when: 'budget left', to: 'recreating.backingOff' },
     { whose: 'own', on: 'demand', when: 'budget spent', to: 'exhausted.cooling' },
     reconnects,
-    closesOwn,
   ),
   ...from(
     'recreating.backingOff',
     { whose: 'own', on: 'after backoff', to: 'recreating.opening' },
     { whose: 'own', on: 'after window', to: 'exhausted.cooling' },
     reconnects,
-    closesOwn,
   ),
   ...from(
     'recreating.opening',
@@ -218,20 +208,16 @@ export const CONNECTION_ROWS: readonly Row[] = [
     { whose: 'own', on: 'open failed', when: 'budget spent', to: 'exhausted.cooling' },
     { whose: 'own', on: 'open failed for good', to: 'exhausted.cooling' },
     { whose: 'own', on: 'after window', to: 'exhausted.cooling' },
-    closesOwn,
   ),
-  ...from('failed-ownership', replaces, closesLent),
-  ...from(
-    'exhausted.cooling',
-    { whose: 'own', on: 'after coolDown', to: 'exhausted.cooled' },
-    reconnects,
-    closesOwn,
-  ),
-  ...from(
-    'exhausted.cooled',
-    { whose: 'own', on: 'demand', to: 'recreating.opening' },
-    reconnects,
-    closesOwn,
-  ),
+  ...from('failed-ownership', replaces),
+  ...from('exhausted.cooling', { whose: 'own', on: 'after coolDown', to: 'exhausted.cooled' }, reconnects),
+  ...from('exhausted.cooled', { whose: 'own', on: 'demand', to: 'recreating.opening' }, reconnects),
+  ...from('(open)', { whose: 'any', on: 'close', to: 'closing' }),
   ...from('closing', { whose: 'any', on: 'shut down', to: 'closed' }),
 ];
+
+/** Does this row speak of this state? */
+export function isFrom({ from: start }: Row, state: ConnectionStateName): boolean {
+  if (start === '(open)') return state !== 'closing' && state !== 'closed';
+  return start === state || (start === 'ready' && state.startsWith('ready.'));
+}
