@@ -10,9 +10,9 @@ import {
   type ProbeInput,
   type ProbeOutcome,
 } from '../../machines/connection.machine.ts';
+import { PickingClock } from '../../src/testing/picking-clock.ts';
 import { stateName } from '../paths/state-name.ts';
 import { type Deferred, deferred } from '../support/deferred.ts';
-import { PickingClock } from '../../src/testing/picking-clock.ts';
 
 export const BUDGET: ConnectionInput = {
   ownership: 'supervisor',
@@ -44,12 +44,20 @@ export class ConnectionDriver {
   readonly shutdowns: Deferred<void>[] = [];
   verifications = 0;
   isChecking = false;
+  /** What ended the actor, if it died. */
+  error: unknown;
   readonly actor: ActorRefFrom<typeof connectionMachine>;
 
   /** `machine`: the mutation run has others. */
   constructor(input: Partial<ConnectionInput> = {}, machine = connectionMachine) {
     this.actor = createActor(runnable(machine), { input: { ...BUDGET, ...input }, clock: this.clock });
     bySystem.set(this.actor.system, this);
+    // Unheard, an error of a machine would end the test's process.
+    this.actor.subscribe({
+      error: (error) => {
+        this.error = error;
+      },
+    });
     this.actor.on('*', (event) => void this.emitted.push(event));
     this.actor.start();
   }

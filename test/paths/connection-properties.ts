@@ -3,18 +3,12 @@ import type { SnapshotFrom } from 'xstate';
 import type { connectionMachine } from '../../machines/connection.machine.ts';
 import { EVENT_GROUPS } from './connection-table.ts';
 import type { Edge, Graph } from './graph.ts';
+import type { Property } from './property.ts';
 import { cycleThrough, longestPath, reachableFrom } from './search.ts';
 import { stateName } from './state-name.ts';
 
 type Snapshot = SnapshotFrom<typeof connectionMachine>;
 export type ConnectionGraph = Graph<Snapshot>;
-
-export interface Property<G> {
-  /** The sentence. */
-  readonly name: string;
-  /** The first counterexample, in words; nothing if there is none. */
-  readonly counterexample: (graph: G) => string | undefined;
-}
 
 const stateOf = ({ value }: Snapshot): string => stateName(value);
 const isOwned = ({ context }: Snapshot): boolean => context.ownership === 'supervisor';

@@ -44,6 +44,9 @@ export class Walk {
   constructor(settings: Partial<ConnectionInput>, machine: ConnectionMachine) {
     this.driver = new ConnectionDriver(settings, machine);
     this.oracle = new ConnectionOracle({ ...BUDGET, ...settings });
+    const begun = this.oracle.state === 'idle' ? ['idle'] : ['idle', 'connecting'];
+    const said = begun.map((state) => ({ type: 'entered', state, cause: null }));
+    this.#same('said at first', this.driver.emitted, said);
     this.#compare();
   }
 
@@ -92,6 +95,7 @@ export class Walk {
   #compare(): void {
     const { driver, oracle } = this;
     const { runs, delays } = oracle.facts;
+    if (driver.error !== undefined) this.#fail(`the actor died: ${driver.error}`);
     this.#same('state', driver.state, oracle.state);
     this.#same('generation', driver.context.generation, oracle.generation);
     this.#same('cause', driver.context.cause, oracle.cause);
