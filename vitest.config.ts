@@ -1,13 +1,32 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+
+/** Real actors are also run on the build of XState that hosts run: it differs from the one for development. */
+const ON_BOTH_BUILDS = 'test/paths/actor-*.test.ts';
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     // Real processes on two cores: more workers than cores only add noise.
     maxWorkers: 3,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     // In the gate a busy machine may cost a test one try; the report names each that needed a second.
     retry: process.env.CI === undefined ? 0 : 1,
+    projects: [
+      {
+        extends: true,
+        test: { name: 'tests', include: ['test/**/*.test.ts'], env: { XSTATE_BUILD: 'development' } },
+      },
+      {
+        extends: true,
+        // Vitest asks for the build for development; plain Node does not.
+        resolve: { alias: [{ find: /^xstate$/, replacement: fileURLToPath(import.meta.resolve('xstate')) }] },
+        test: {
+          name: 'xstate in production',
+          include: [ON_BOTH_BUILDS],
+          env: { XSTATE_BUILD: 'production' },
+        },
+      },
+    ],
   },
 });

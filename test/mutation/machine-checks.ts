@@ -18,7 +18,7 @@ export async function whyNotTheConnection(machine: typeof connectionMachine): Pr
     const left = CONNECTION_ROWS.find((row) => !walked.has(row));
     if (left !== undefined) return `never walked: ${JSON.stringify(left)}`;
     for (const settings of Object.values(SETTINGS)) {
-      const graph = connectionGraph(settings, machine);
+      const graph = connectionGraph(settings, machine, 'one kind');
       for (const { name, counterexample } of CONNECTION_PROPERTIES) {
         const found = counterexample(graph);
         if (found !== undefined) return `${name} But: ${found}`;

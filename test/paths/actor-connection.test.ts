@@ -1,9 +1,10 @@
 // Level 2, the connection: real actors on a simulated clock, against the table that was written by hand.
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { connectionMachine } from '../../machines/connection.machine.ts';
 import { leafStates } from '../support/machine-names.ts';
+import { ROUTE_BUDGET, recoveryRoutes } from './connection-routes.ts';
 import { CONNECTION_ROWS, CONNECTION_STATES, EVENT_GROUPS } from './connection-table.ts';
-import { EVENT_NAMES, SETTINGS, tour } from './connection-tour.ts';
+import { EVENT_NAMES, SETTINGS, tour, Walk } from './connection-tour.ts';
 
 const walked = new Set<(typeof CONNECTION_ROWS)[number]>();
 
@@ -13,6 +14,25 @@ it.each(Object.entries(SETTINGS))('%s: every event in every configuration', asyn
 
 it('every row of the table was walked', () => {
   expect(CONNECTION_ROWS.filter((row) => !walked.has(row))).toEqual([]);
+});
+
+describe('every recovery route', () => {
+  it.each([
+    ['supervisor', 'http'],
+    ['supervisor', 'stdio'],
+    ['caller-client', 'http'],
+    ['caller-session', 'stdio'],
+  ] as const)('%s, over %s', async (ownership, transport) => {
+    const routes = recoveryRoutes(ownership, transport);
+    expect(routes.length).toBeGreaterThan(10);
+    for (const { recreate, lazy, given, steps } of routes) {
+      const walk = new Walk({ ...ROUTE_BUDGET, ownership, recreate, lazy }, connectionMachine);
+      for (const { event, to } of [...given, ...steps]) {
+        await walk.take(event);
+        expect(walk.driver.state).toBe(to);
+      }
+    }
+  });
 });
 
 it('the table has every state of the machine, and every event', () => {

@@ -5,15 +5,16 @@ import { CONNECTION_FIXTURES, STRICKEN_OF_EVERY_KIND } from './connection-fixtur
 import { connectionKey } from './connection-key.ts';
 import { explore, type Graph } from './graph.ts';
 
-/** Every configuration of the connection machine, with every event, every kind of operation stricken. */
+/** Every configuration of the connection machine, with every event, and operations of every kind stricken. */
 export function connectionGraph(
   input: Partial<ConnectionInput>,
   machine = connectionMachine,
+  kinds: 'every kind' | 'one kind' = 'every kind',
 ): Graph<SnapshotFrom<typeof connectionMachine>> {
   return explore({
     logic: machine,
     input: { ...BUDGET, ...input },
-    fixtures: { ...CONNECTION_FIXTURES, ...STRICKEN_OF_EVERY_KIND },
+    fixtures: { ...CONNECTION_FIXTURES, ...(kinds === 'every kind' ? STRICKEN_OF_EVERY_KIND : {}) },
     key: connectionKey,
     limit: 200_000,
   });

@@ -56,9 +56,10 @@ it.each(CONNECTION_PROPERTIES.map(({ name }, index) => [name, index] as const))(
   'the search can fail: %s',
   (_name, index) => {
     const broken = rebuilt(connectionMachine, BROKEN[index]!);
-    const found = Object.values(SETTINGS).map((settings) =>
-      CONNECTION_PROPERTIES[index]!.counterexample(connectionGraph(settings, broken)),
+    const { counterexample } = CONNECTION_PROPERTIES[index]!;
+    const isFound = Object.values(SETTINGS).some(
+      (settings) => counterexample(connectionGraph(settings, broken, 'one kind')) !== undefined,
     );
-    expect(found.some((each) => each !== undefined)).toBe(true);
+    expect(isFound).toBe(true);
   },
 );

@@ -48,12 +48,37 @@ export function headTable(rows: readonly AnyRow[]): string {
 }
 
 export function markdownTable(rows: readonly AnyRow[]): string {
-  const table = lines(rows).map(({ from, whose, to, on, when }) =>
-    row([code(from), whose, on.join('; '), when ?? '', code(to)]),
+  return tableOf(
+    ['from', 'whose', 'on', 'if', 'to'],
+    lines(rows).map(({ from, whose, to, on, when = '' }) => [
+      `\`${from}\``,
+      whose,
+      on.join('; '),
+      when,
+      `\`${to}\``,
+    ]),
   );
-  return [row(['from', 'whose', 'on', 'if', 'to']), row(['---', '---', '---', '---', '---']), ...table].join(
-    '\n',
-  );
+}
+
+export function tableOf(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const line = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+/** For a drawing: every loss goes through `lost`, a row of two states is drawn from both, and `close` is left out. */
+export function coarseRows(rows: readonly AnyRow[]): AnyRow[] {
+  return rows
+    .filter(({ on }) => on !== 'close')
+    .flatMap((row) =>
+      row.from === 'ready' ? ['steady', 'probing'].map((sub) => ({ ...row, from: `ready.${sub}` })) : row,
+    )
+    .flatMap((row) => {
+      const isLoss = row.from.startsWith('ready.') && /^(lost|probe (lost|unanswered))/.test(row.on);
+      if (!isLoss || row.to.startsWith('ready.')) return [row];
+      const decided = row.whose === 'lent' ? 'at once' : (row.when ?? '').replace('not tolerated, ', '');
+      const toLost = { ...row, whose: 'any' as const, to: 'lost' };
+      return row.to === 'lost' ? [toLost] : [toLost, { ...row, from: 'lost', on: decided }];
+    });
 }
 
 /** A state diagram; the states that lie within another one (`ready.probing`) are drawn in it. */
@@ -93,8 +118,6 @@ export function mermaid(
   ].join('\n');
 }
 
-const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-const code = (text: string): string => `\`${text}\``;
 const idOf = (state: string): string => state.replaceAll(/[^a-z]/gi, '_');
 const named = (state: string, name: string): string => `state "${name}" as ${idOf(state)}`;
 /** A colon or a semicolon would end a label. */

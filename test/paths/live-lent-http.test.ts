@@ -1,0 +1,3 @@
+import { walkEveryRoute } from './live-routes.ts';
+
+walkEveryRoute('lent-http', ['caller-client', 'caller-session'], 'http');

@@ -1,0 +1,3 @@
+import { walkEveryRoute } from './live-routes.ts';
+
+walkEveryRoute('own-stdio', ['supervisor'], 'stdio');
