@@ -2,74 +2,23 @@
  * One connection with several operations, as pure transitions: both machines, and between them what src/calls.ts and
  * src/troubles.ts do. Nothing runs here. What the server did with each request is known, as it is to nobody else.
  *
- * Coarser than src/ in this: a failed send is judged, reported and told to its operation's machine in one step.
+ * Coarser than src/ in this: a failed send is judged, reported and told to its operation's machine in one step; and
+ * generations have no numbers, they are current or older.
  */
-import { fromTransition, type SnapshotFrom } from 'xstate';
-import type {
-  ConnectionEmitted,
-  ConnectionEvent,
-  ConnectionInput,
-  connectionMachine,
-} from '../../machines/connection.machine.ts';
-import type { OperationEvent, operationMachine } from '../../machines/operation.machine.ts';
-import { type Evidence, isStricken, type ReplayPolicy } from '../../machines/vocabulary.ts';
-import type { answerToConfirming, answerToWaiting, Present } from '../../src/trouble-answers.ts';
-import type { ComposedEvent } from './composed-environment.ts';
-import { toldOf } from './composed-told.ts';
-import type { PureMachine } from './pure-machine.ts';
-import { stateName } from './state-name.ts';
+import { fromTransition } from 'xstate';
+import type { ConnectionEmitted, ConnectionEvent } from '../../machines/connection.machine.ts';
+import type { OperationEvent } from '../../machines/operation.machine.ts';
+import { type Evidence, isStricken } from '../../machines/vocabulary.ts';
+import type { Present } from '../../src/trouble-answers.ts';
+import type { ComposedEvent, RequestEnd } from './composed-environment.ts';
+import type { Parts } from './composed-parts.ts';
+import { type Composed, type ComposedInput, NOT_BEGUN, type Operation } from './composed-state.ts';
 
-export type ConnectionSnapshot = SnapshotFrom<typeof connectionMachine>;
-type OperationSnapshot = SnapshotFrom<typeof operationMachine>;
+const OLDER = 1;
+const CURRENT = 2;
 
-/** What is composed. Tests put broken ones in their places. */
-export interface Parts {
-  readonly connection: PureMachine<typeof connectionMachine>;
-  readonly operation: PureMachine<typeof operationMachine>;
-  readonly answerToWaiting: typeof answerToWaiting;
-  readonly answerToConfirming: typeof answerToConfirming;
-}
-
-export interface Operation {
-  readonly policy: ReplayPolicy;
-  readonly phase: 'not begun' | 'begun' | 'ended';
-  /** A request of it is under way. */
-  readonly inFlight: boolean;
-  /** Its last request was sent on the generation that is current. */
-  readonly onCurrent: boolean;
-  /** Since it was in trouble. */
-  readonly trouble: OperationSnapshot | undefined;
-  readonly waitsFor: 'nothing' | 'usable' | 'proof';
-  /** How often it was sent, and how often the server ran it. */
-  readonly sends: number;
-  readonly runs: number;
-  /** What its caller was told in the end, if by an error of ours. */
-  readonly told: string | undefined;
-}
-
-export interface Composed {
-  readonly connection: ConnectionSnapshot;
-  readonly operations: readonly Operation[];
-  /** Since the last dial, something has happened that asks for one: a loss, a failed dial, a host. */
-  readonly dialIsDue: boolean;
-  /** What the last step did. It does not tell configurations apart. */
-  readonly did: { readonly dials: number; readonly dialsNotDue: number; readonly sends: number };
-}
-
-export interface ComposedInput extends ConnectionInput {
-  readonly policies: readonly ReplayPolicy[];
-}
-
-const NOT_BEGUN = {
-  phase: 'not begun',
-  inFlight: false,
-  onCurrent: false,
-  trouble: undefined,
-  waitsFor: 'nothing',
-  sends: 0,
-  runs: 0,
-  told: undefined,
-} as const satisfies Partial<Operation>;
+/** As src/calls.ts says it where there is no usable generation. */
+const NOWHERE_TO_SEND: Evidence = { connection: 'lost', execution: 'none', cause: 'not-connected' };
 
 export type ComposedLogic = ReturnType<typeof composedLogic>;
 
@@ -88,7 +37,7 @@ export function composedLogic(parts: Parts) {
 /** What follows from one event of the world, until nothing more follows. */
 class Turn {
   readonly #parts: Parts;
-  #connection: ConnectionSnapshot;
+  #connection: Composed['connection'];
   /** As the machine has announced it, which is ahead of its snapshot in the middle of a step. */
   #present: Present;
   #dialIsDue: boolean;
@@ -102,10 +51,10 @@ class Turn {
     this.#connection = connection;
     this.#operations = [...operations];
     this.#dialIsDue = dialIsDue;
-    const state = stateName(connection.value);
+    const state = parts.connection.stateOf(connection);
     this.#present = {
       state: state.split('.')[0] as Present['state'],
-      generation: 1,
+      generation: CURRENT,
       probing: state === 'ready.probing',
     };
   }
@@ -113,16 +62,16 @@ class Turn {
   take(event: ComposedEvent): Composed {
     const before = this.#connection;
     const wasDue = this.#dialIsDue;
-    if (event.justifiesDial) this.#dialIsDue = true;
     switch (event.type) {
       case 'connection':
+        this.#dialIsDue ||= event.asksForDial;
         this.#tell(event.event);
         break;
       case 'begin':
         this.#begin(event.operation);
         break;
-      case 'end of request':
-        this.#endRequest(event.operation, event.ran, event.evidence);
+      case 'request ends':
+        this.#endRequest(event.operation, event.end);
         break;
       case 'abort':
       case 'deadline':
@@ -149,11 +98,14 @@ class Turn {
     for (let next = this.#mailbox.shift(); next !== undefined; next = this.#mailbox.shift()) {
       const { snapshot, actions } = this.#parts.connection.next(this.#connection, next);
       this.#connection = snapshot;
-      for (const { type, params } of actions as readonly { type: string; params: never }[]) {
+      for (const { type, params } of actions) {
         if (type === 'xstate.spawnChild' && (params as { src: string }).src === 'open') this.#dial();
         if (type === 'xstate.emit') this.#hear((params as { event: ConnectionEmitted }).event);
       }
-      this.#present = { ...this.#present, probing: stateName(snapshot.value) === 'ready.probing' };
+      this.#present = {
+        ...this.#present,
+        probing: this.#parts.connection.stateOf(snapshot) === 'ready.probing',
+      };
     }
     this.#isInStep = false;
   }
@@ -168,8 +120,8 @@ class Turn {
     if (said.type === 'entered') {
       this.#present = { ...this.#present, state: said.state, probing: false };
       // Whatever is in flight is now of an older generation, or of one that takes no more calls.
-      this.#operations.forEach((_, index) => {
-        this.#change(index, { onCurrent: false });
+      this.#operations.forEach(({ onCurrent }, index) => {
+        if (onCurrent) this.#change(index, { onCurrent: false });
       });
     }
     if (said.type === 'probed') this.#present = { ...this.#present, probing: false };
@@ -185,33 +137,43 @@ class Turn {
   #begin(index: number): void {
     this.#change(index, { phase: 'begun' });
     const { state } = this.#present;
-    if (state === 'ready') return this.#send(index);
+    if (state === 'ready') {
+      this.#send(index);
+      return;
+    }
     if (state === 'closing' || state === 'closed') {
-      return this.#change(index, { phase: 'ended', told: toldOf('unavailable', 'closed', 0, null) });
+      this.#change(index, { phase: 'ended', toldUnrun: true });
+      return;
     }
     this.#tell({ type: 'demand' });
     const isLost = this.#present.state === 'failed-ownership';
-    this.#beTrouble(index, isLost ? { connection: 'lost', execution: 'none', cause: 'not-connected' } : null);
+    this.#beTrouble(index, isLost ? NOWHERE_TO_SEND : null);
   }
 
   #send(index: number): void {
+    if (this.#present.state !== 'ready') {
+      this.#operate(index, { type: 'failed', evidence: NOWHERE_TO_SEND });
+      return;
+    }
     const { sends } = this.#operations[index]!;
     this.#did.sends++;
     this.#change(index, { inFlight: true, onCurrent: true, sends: sends + 1 });
   }
 
-  #endRequest(index: number, ran: boolean, evidence: Evidence | undefined): void {
+  #endRequest(index: number, { ran, proves }: RequestEnd): void {
     const { runs, trouble, onCurrent } = this.#operations[index]!;
     this.#change(index, { inFlight: false, runs: runs + (ran ? 1 : 0) });
-    if (evidence === undefined) {
+    if (proves === undefined) {
       if (trouble === undefined) this.#change(index, { phase: 'ended' });
       else this.#operate(index, { type: 'answered' });
       return;
     }
-    const judged = this.#judge(evidence, onCurrent);
-    if (onCurrent) this.#report(index, judged);
-    if (trouble === undefined) this.#beTrouble(index, judged);
-    else this.#operate(index, { type: 'failed', evidence: judged });
+    // A loss of the current generation, whatever the machine makes of it.
+    if (onCurrent && proves.connection === 'lost') this.#dialIsDue = true;
+    const evidence = this.#judge(proves, onCurrent);
+    if (onCurrent) this.#report(index, evidence);
+    if (trouble === undefined) this.#beTrouble(index, evidence);
+    else this.#operate(index, { type: 'failed', evidence });
   }
 
   /** What was in flight on a generation that is gone has no other way to learn it. */
@@ -257,12 +219,9 @@ class Turn {
       if (type === 'awaitProof') this.#wait(index, 'proof');
       if (type === 'send') this.#send(index);
     }
-    const { sends } = this.#operations[index]!;
-    const { status, value, context } = snapshot;
-    if (status === 'done') {
-      const told = toldOf(value, context.unavailability, sends, context.evidence);
-      this.#change(index, { phase: 'ended', inFlight: false, waitsFor: 'nothing', told });
-    }
+    if (snapshot.status !== 'done') return;
+    const toldUnrun = this.#parts.saysUnrun(snapshot, this.#operations[index]!.sends);
+    this.#change(index, { phase: 'ended', inFlight: false, waitsFor: 'nothing', toldUnrun });
   }
 
   #wait(index: number, waitsFor: 'usable' | 'proof'): void {
@@ -274,11 +233,10 @@ class Turn {
     const { waitsFor, onCurrent } = this.#operations[index]!;
     if (waitsFor === 'nothing') return;
     const { answerToWaiting, answerToConfirming } = this.#parts;
-    const { generation } = this.#present;
     const answer =
       waitsFor === 'usable'
         ? answerToWaiting(this.#present)
-        : answerToConfirming(this.#present, onCurrent ? generation : generation - 1);
+        : answerToConfirming(this.#present, onCurrent ? CURRENT : OLDER);
     if (answer === undefined) return;
     this.#change(index, { waitsFor: 'nothing' });
     this.#operate(index, answer);

@@ -8,9 +8,8 @@ import {
   ConnectionUnavailableError,
   OutcomeUnknownError,
 } from '../../src/errors.ts';
-import { OPERATIONS } from '../../src/operations.ts';
-import { endingError } from '../../src/trouble-errors.ts';
 import type { OperationDriver } from '../machines/operation-driver.ts';
+import { ANSWER, SDK_ERROR, SIGNAL } from './operation-ends.ts';
 import { OPERATION_EVENTS, type OperationEventName } from './operation-fixtures.ts';
 import type { OperationOracle } from './operation-oracle.ts';
 import type { CallerGets } from './operation-table.ts';
@@ -21,34 +20,6 @@ export const EXECUTORS = Object.fromEntries(
     (driver: OperationDriver) => void driver.send(event),
   ]),
 ) as Record<OperationEventName, (driver: OperationDriver) => void>;
-
-const ANSWER = { content: [] };
-const SDK_ERROR = new Error('as the SDK threw it');
-const SIGNAL = AbortSignal.abort(new Error('the reason of the caller'));
-
-/** Makes of an end what `src/` makes of it. */
-export function whatCallerGets({ state, context }: OperationDriver, { sends }: OperationOracle): unknown {
-  if (state === 'answered') return ANSWER;
-  const { ownership, evidence, unavailability } = context;
-  return endingError(state, unavailability, {
-    connection: 'files',
-    ownership,
-    generation: 1,
-    call: {
-      spec: OPERATIONS.callTool,
-      params: {},
-      ask: async () => ANSWER,
-      schema: undefined,
-      options: { signal: SIGNAL },
-      timeoutMs: 60_000,
-      startedAt: 0,
-    },
-    sent: sends > 0,
-    error: SDK_ERROR,
-    evidence: evidence ?? undefined,
-    lastDial: undefined,
-  });
-}
 
 /** One of our own errors also says whether the operation was sent, and whether it may have run. */
 const truthful =

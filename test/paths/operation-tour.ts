@@ -8,7 +8,8 @@ import type { Ownership } from '../../machines/vocabulary.ts';
 import { OperationDriver, UNSENT } from '../machines/operation-driver.ts';
 import { OPERATION_KINDS, REPLAY_POLICIES } from './connection-fixtures.ts';
 import { shortestPaths } from './graph.ts';
-import { ASSERTIONS, EXECUTORS, whatCallerGets } from './operation-executors.ts';
+import { whatCallerGets } from './operation-ends.ts';
+import { ASSERTIONS, EXECUTORS } from './operation-executors.ts';
 import {
   ALL_EVIDENCE,
   EXAMPLE_EVIDENCE,
@@ -89,7 +90,7 @@ class Walk {
     this.#same('evidence', driver.context.evidence, oracle.evidence);
     this.#same('why', driver.context.unavailability, oracle.why);
     if (callerGets === undefined) return;
-    const got = whatCallerGets(driver, oracle);
+    const got = whatCallerGets(driver.state, driver.context, oracle.sends);
     if (!ASSERTIONS[callerGets](got, oracle)) this.#fail(`expected ${callerGets}, the caller got ${got}`);
   }
 

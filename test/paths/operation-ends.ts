@@ -1,0 +1,35 @@
+/** Makes of the end of an operation in trouble what src/ makes of it. */
+import type { OperationContext } from '../../machines/operation.machine.ts';
+import { OPERATIONS } from '../../src/operations.ts';
+import { endingError } from '../../src/trouble-errors.ts';
+
+export const ANSWER = { content: [] };
+export const SDK_ERROR = new Error('as the SDK threw it');
+export const SIGNAL = AbortSignal.abort(new Error('the reason of the caller'));
+
+/** `sends`: how often it was sent, counted from outside. */
+export function whatCallerGets(
+  state: string,
+  { ownership, evidence, unavailability }: OperationContext,
+  sends: number,
+): unknown {
+  if (state === 'answered') return ANSWER;
+  return endingError(state, unavailability, {
+    connection: 'files',
+    ownership,
+    generation: 1,
+    call: {
+      spec: OPERATIONS.callTool,
+      params: {},
+      ask: async () => ANSWER,
+      schema: undefined,
+      options: { signal: SIGNAL },
+      timeoutMs: 60_000,
+      startedAt: 0,
+    },
+    sent: sends > 0,
+    error: SDK_ERROR,
+    evidence: evidence ?? undefined,
+    lastDial: undefined,
+  });
+}
