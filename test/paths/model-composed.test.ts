@@ -42,14 +42,14 @@ const BROKEN: readonly (readonly [where: string, parts: Partial<typeof REAL>])[]
   ['caller-client: safe', connection(({ states }) => states.lost.always.shift())],
   ['caller-client: safe', operation({ guards: { ownedByCallerAndLost: () => false } })],
   [
-    'own: two safe',
+    'own: if-unsent, never',
     connection(({ states }) => {
       const { src, input } = states.recreating.states.opening.invoke;
       states.recreating.invoke = { src, input, id: 'another' };
     }),
   ],
-  ['own: two safe', connection(({ states }) => delete states.ready.on.lost.guard)],
-  ['own: two safe', connection(({ states }) => delete states.ready.on.lost.guard)],
+  ['own: if-unsent, never', connection(({ states }) => delete states.ready.on.lost.guard)],
+  ['own: if-unsent, never', connection(({ states }) => delete states.ready.on.lost.guard)],
   [
     'own: safe',
     connection(({ states }) => {
