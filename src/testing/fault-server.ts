@@ -98,7 +98,7 @@ export class FaultServer implements AsyncDisposable {
 
   /**
    * SIGKILL to every server process that lives. Resolves when they are gone; over HTTP the port refuses
-   * connections from then on, until `restart()`.
+   * connections from then on, until `restart()`. A client may learn of it a moment later: wait for what it says.
    */
   async kill(): Promise<void> {
     const doomed = this.#control.live();

@@ -6,11 +6,21 @@ import { connect as connectSocket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { FaultServer } from '../../src/testing/fault-server.ts';
-import { isAlive } from '../support/processes.ts';
+import { isAlive, untilGone } from '../support/processes.ts';
 import { until } from '../support/until.ts';
-import { BOTH, CLOSED, call, connect, failure, folderOf, post, serverProcesses } from './fault-clients.ts';
+import {
+  addressOf,
+  BOTH,
+  CLOSED,
+  call,
+  connect,
+  failure,
+  folderOf,
+  post,
+  serverProcesses,
+} from './fault-clients.ts';
 
 const MODULE = new URL('../../src/testing/fault-server.ts', import.meta.url).href;
 
@@ -183,15 +193,33 @@ describe('over http alone', () => {
   });
 });
 
-it('a stdio process ends when its client goes; evict is a TypeError there', async () => {
+it('over stdio, evict is a TypeError', async () => {
   await using server = await FaultServer.start({ transport: 'stdio' });
-  const raw = await connect(server);
-  await raw.client.close();
-  await server.until('its end', ({ alive }) => alive === 0);
-  expect(server.counts()).toMatchObject({ processes: 1 });
   const error = await failure(server.evict());
   expect(error).toBeInstanceOf(TypeError);
   expect(error.message).toContain('stdio has no sessions');
+});
+
+it('a stdio process ends when its stdin does', async () => {
+  await using server = await FaultServer.start({ transport: 'stdio' });
+  const { command, args } = addressOf(server) as { command: string; args: string[] };
+  const child = spawn(command, args, { stdio: ['pipe', 'ignore', 'inherit'] });
+  await server.until('its process', ({ alive }) => alive === 1);
+  child.stdin.end();
+  expect(await once(child, 'exit')).toEqual([0, null]);
+  expect(server.counts()).toMatchObject({ processes: 1, alive: 0 });
+});
+
+it('a stdio process is gone when it has ended, though its parent has not noticed', async () => {
+  await using server = await FaultServer.start({ transport: 'stdio' });
+  const { command, args } = addressOf(server) as { command: string; args: string[] };
+  const script = `require('node:child_process').spawn(${JSON.stringify(command)}, ${JSON.stringify(args)})`;
+  const parent = spawn(process.execPath, ['-e', script], { stdio: 'ignore' });
+  onTestFinished(() => void parent.kill('SIGKILL'));
+  await server.until('its process', ({ alive }) => alive === 1);
+  parent.kill('SIGSTOP');
+  await server.kill();
+  expect(server.counts()).toMatchObject({ processes: 1, alive: 0 });
 });
 
 it.each([
@@ -207,14 +235,16 @@ it.each([
 });
 
 it('half a line in the ledger is skipped, and harms no later one', async () => {
-  await using server = await FaultServer.start();
+  await using server = await FaultServer.start({ transport: 'stdio' });
+  await using _first = await connect(server);
   const [pid = 0] = serverProcesses();
-  appendFileSync(join(folderOf(pid), 'ledger.jsonl'), '{"process":1,"is":"arrived","method":"pi');
-  expect(server.counts()).toMatchObject({ pings: 0, alive: 1 });
-  await server.restart();
-  await using raw = await connect(server);
-  await raw.client.ping();
-  expect(server.counts()).toMatchObject({ pings: 1, initializes: 1, processes: 2 });
+  const ledger = join(folderOf(pid), 'ledger.jsonl');
+  await server.until('the handshake', ({ handshakes }) => handshakes === 1);
+  await server.kill();
+  appendFileSync(ledger, '{"process":1,"is":"arrived","method":"pi');
+  expect(server.counts()).toMatchObject({ initializes: 1, pings: 0 });
+  await using _second = await connect(server);
+  expect(server.counts()).toMatchObject({ initializes: 2, pings: 0 });
 });
 
 it('until says what it waited for and the last counts', async () => {
@@ -228,6 +258,7 @@ it('a stranger on the control socket gets nothing', async () => {
   const [pid = 0] = serverProcesses();
   const { port, token } = JSON.parse(readFileSync(join(folderOf(pid), 'control.json'), 'utf8'));
   const victim = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)'], { stdio: 'ignore' });
+  onTestFinished(() => void victim.kill('SIGKILL'));
   const said = [
     `${JSON.stringify({ token: 'guessed', pid: victim.pid })}\n`,
     `${JSON.stringify({ token: `${token}x`, pid: victim.pid })}\n`,
@@ -251,26 +282,37 @@ it('a stranger on the control socket gets nothing', async () => {
   const closed = once(silent, 'close');
   await server[Symbol.asyncDispose]();
   await closed;
-  victim.kill('SIGKILL');
 });
 
-it('keeps no host alive, except while the host waits for it; its process ends with the host', async () => {
+it('keeps no host alive, except while the host waits for it; its processes end with the host', async () => {
   const script = `
+    import { spawn } from 'node:child_process';
     const { FaultServer } = await import(${JSON.stringify(MODULE)});
     const server = await FaultServer.start();
     await server.when('ping', 'ignore');
     await server.evict();
     await server.restart();
-    console.log(JSON.stringify(server.target));`;
+    console.log(server.target.url);
+
+    const other = await FaultServer.start({ transport: 'stdio' });
+    const child = spawn(other.target.command, other.target.args, { stdio: ['pipe', 'ignore', 'ignore'] });
+    child.unref();
+    child.stdin.unref();
+    await other.until('its process', ({ alive }) => alive === 1);
+    console.log(child.pid);`;
   // It disposes of nothing, so what it leaves is left here.
   const folder = mkdtempSync(join(tmpdir(), 'steward-host-'));
   const host = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, TMPDIR: folder },
   });
+  onTestFinished(() => {
+    host.kill('SIGKILL');
+    rmSync(folder, { recursive: true });
+  });
   const [printed, [code]] = await Promise.all([text(host.stdout), once(host, 'exit')]);
   expect(code).toBe(0);
-  const { url } = JSON.parse(printed);
-  await until(() => portRefuses(Number(new URL(url).port)), { what: 'the end of the server process' });
-  rmSync(folder, { recursive: true });
+  const [url = '', pid] = printed.split('\n');
+  await until(() => portRefuses(Number(new URL(url).port)), { what: 'the end of the HTTP process' });
+  await untilGone(Number(pid));
 });
