@@ -12,6 +12,11 @@ function table(rows: Row[]): void {
   });
 }
 
+/** A refused connection, below so many other errors. */
+function buried(depth: number): unknown {
+  return depth === 0 ? system('ECONNREFUSED', 'connect') : new Error('wrapped', { cause: buried(depth - 1) });
+}
+
 const withSyscall = ([code, syscall = '']: [string, string?]) => [code, syscall] as const;
 
 describe('never sent', () => {
@@ -33,6 +38,16 @@ describe('never sent', () => {
       'usable answered rpc-error',
     ],
     ['a longer message', () => new Error('Not connected to the database'), 'suspect unknown unrecognised'],
+    [
+      'the same words with a code that is none',
+      () => Object.assign(new Error('Not connected'), { code: null }),
+      'lost none not-connected',
+    ],
+    [
+      'the same words of a socket',
+      () => Object.assign(new Error('Not connected'), { code: 'ENOTCONN' }),
+      'suspect unknown request-cut',
+    ],
     ['v2 wrong era', v2.wrongEra, 'usable none unsupported'],
     ['v2 no such capability', v2.noCapability, 'usable none unsupported'],
     [
@@ -40,6 +55,7 @@ describe('never sent', () => {
       () => Object.assign(new Error('write EPIPE'), { code: UNWRITTEN }),
       'lost none unwritten',
     ],
+    ['an empty code', () => Object.assign(new Error('x'), { code: '' }), 'suspect unknown unrecognised'],
     ['a bare EPIPE may be a socket’s', () => system('EPIPE', 'write'), 'suspect unknown request-cut'],
   ]);
 });
@@ -54,6 +70,15 @@ describe('system errors that prove that nothing was sent', () => {
     ['EAI_AGAIN', 'getaddrinfo'],
     ['EHOSTUNREACH', 'connect'],
     ['ENETUNREACH', 'connect'],
+    // Without a syscall, the code alone proves it.
+    ['ENOTFOUND'],
+    ['EAI_AGAIN'],
+    ['EHOSTUNREACH'],
+    ['ENETUNREACH'],
+    // Another code, with the syscall that proves it.
+    ['EAI_FAIL', 'getaddrinfo'],
+    ['ENOENT', 'spawn no-such-command'],
+    ['EACCES', 'spawn'],
     ['UND_ERR_CONNECT_TIMEOUT'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT'],
     ['SELF_SIGNED_CERT_IN_CHAIN'],
@@ -92,17 +117,21 @@ describe('system errors that leave open whether it ran', () => {
   });
 
   table([
+    [
+      'a syscall that is no text',
+      () => Object.assign(new Error('x'), { code: 'ECONNRESET', syscall: 7 }),
+      'suspect unknown request-cut',
+    ],
     ['a cause without a code (f. 407)', () => fetchFailed(new Error('')), 'suspect unknown request-cut'],
     ['no cause at all', () => new TypeError('fetch failed'), 'suspect unknown request-cut'],
     [
-      'a cause that is buried too deep to be trusted',
-      () => {
-        let error: unknown = system('ECONNREFUSED', 'connect');
-        for (let depth = 0; depth < 8; depth++) error = new Error('wrapped', { cause: error });
-        return error;
-      },
+      'another TypeError: our own mistake, or the SDK’s, maybe after the tool ran',
+      () => new TypeError('Cannot read properties of undefined'),
       'suspect unknown unrecognised',
     ],
+    ['those words in another error', () => new Error('fetch failed'), 'suspect unknown unrecognised'],
+    ['a cause four deep', () => buried(4), 'suspect none unreachable'],
+    ['a cause that is buried too deep to be trusted', () => buried(5), 'suspect unknown unrecognised'],
     [
       'a circle of causes',
       () => {
@@ -127,7 +156,18 @@ describe('closed, timed out, aborted', () => {
     ['v1 own timeout', v1.timeout, 'suspect unknown timeout'],
     ['v1 total timeout', v1.totalTimeout, 'suspect unknown timeout'],
     ['v2 own timeout', v2.timeout, 'suspect unknown timeout'],
+    [
+      'the time limit of a handshake, or of a `connect` of the host’s',
+      () => new DOMException('x', 'TimeoutError'),
+      'suspect unknown timeout',
+    ],
     ['our own cap on the call', v1.aborted, 'suspect unknown timeout', { overdue: true }],
+    [
+      'v1 own timeout, although the transport has closed since',
+      v1.timeout,
+      'suspect unknown timeout',
+      { transportClosed: true },
+    ],
     ['v1 abort', v1.aborted, 'usable unknown aborted', { aborted: true }],
     ['v2 abort', v2.aborted, 'usable unknown aborted', { aborted: true }],
     [
@@ -180,6 +220,23 @@ describe.each([
       'usable answered rpc-error',
     ],
     ['-32600 with other case', () => rpc(-32600, 'session terminated'), 'usable answered rpc-error'],
+    [
+      '-32602 whose data speak of a timeout',
+      () => rpc(-32602, 'x', { timeout: 5 }),
+      'usable answered rpc-error',
+    ],
+    [
+      'an answer that came before the transport closed',
+      () => rpc(-32602, 'x'),
+      'usable answered rpc-error',
+      { transportClosed: true },
+    ],
+    [
+      'an answer to the second request of a call',
+      () => rpc(-32602, 'x'),
+      'usable answered rpc-error',
+      { earlierLegMayHaveRun: true },
+    ],
     ['+32600 with other text', () => rpc(32600, 'Invalid Request'), 'usable answered rpc-error'],
     [
       '"… before the request completed"',
@@ -238,6 +295,21 @@ describe('collisions (§1): the same fields, different things', () => {
     [
       'a status in words',
       () => Object.assign(new Error('x'), { code: '404' }),
+      'suspect unknown unrecognised',
+    ],
+    [
+      'a code of another library that ends as a system code does',
+      () => system('MY_ERROR'),
+      'suspect unknown unrecognised',
+    ],
+    [
+      'a code of another library that begins as a system code does',
+      () => system('EXPIRED-token'),
+      'suspect unknown unrecognised',
+    ],
+    [
+      'v2 codes that begin with E are no system codes',
+      () => v2.sdk(SdkErrorCode.EraNegotiationFailed, 'Version negotiation failed'),
       'suspect unknown unrecognised',
     ],
     ['v2 negotiation met a 503', () => v2.eraHttp(503), 'usable unknown http-error'],

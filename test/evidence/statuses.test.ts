@@ -46,6 +46,11 @@ it.each([
   expect(say(judge(http(404, rpcBody(-32001, 'Session not found')), sent))).toBe('usable none http-refused');
 });
 
+it('only the plain error of legacy SSE is read as one of its POSTs', () => {
+  const other = Object.assign(v2.http(404), { message: ssePost(404).message });
+  expect(say(judge(other, { session: 'none' }))).toBe('usable none http-refused');
+});
+
 it('a supplied session that does not show its transport: its requests name a session', () => {
   for (const http of [v1.http, v2.http]) {
     expect(say(judge(http(404), { session: 'unseen' }))).toBe('lost none session-unknown');

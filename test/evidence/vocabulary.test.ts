@@ -1,0 +1,101 @@
+// The words of machines/vocabulary.ts and its two rules, by hand after the design: what may be sent again, and
+// which operation lost its answer.
+import { describe, expect, it } from 'vitest';
+import {
+  CAUSES,
+  type Cause,
+  type Evidence,
+  type Execution,
+  isEvidence,
+  isStricken,
+  maySendAgain,
+  type ReplayPolicy,
+} from '../../machines/vocabulary.ts';
+
+/** Does an operation that failed so, on a connection that is only in doubt, count as stricken before a probe? */
+const STRIKES_BEFORE_PROOF: Record<Cause, boolean> = {
+  'session-unknown': false, // never in doubt: it is a loss
+  'session-rejected': true,
+  'session-error': true,
+  unreachable: true,
+  'not-connected': false,
+  unwritten: false,
+  'connection-closed': false,
+  'stream-ended': false,
+  'request-cut': true,
+  'answer-lost': true,
+  timeout: false, // the server may be slow, and the caller asked for this end
+  heartbeat: false,
+  deaf: false,
+  aborted: false,
+  unauthorized: false,
+  'http-refused': false,
+  'http-error': false,
+  'malformed-answer': false,
+  'rpc-error': false,
+  unsupported: false,
+  unrecognised: false,
+  replaced: false,
+  requested: false,
+  closed: false,
+};
+const EACH_CAUSE = Object.entries(STRIKES_BEFORE_PROOF) as [Cause, boolean][];
+
+it('the causes are these', () => {
+  expect([...CAUSES].sort()).toEqual(Object.keys(STRIKES_BEFORE_PROOF).sort());
+});
+
+describe.each(EACH_CAUSE)('%s', (cause, strikes) => {
+  it.each(['none', 'unknown', 'answered'] as const)('execution %s', (execution) => {
+    expect(isStricken({ connection: 'lost', execution, cause })).toBe(true);
+    expect(isStricken({ connection: 'suspect', execution, cause })).toBe(strikes);
+    expect(isStricken({ connection: 'usable', execution, cause })).toBe(false);
+  });
+});
+
+/** Proven unrun, or declared harmless to repeat; `answered` is an end, and `never` is never. */
+const MAY_BE_SENT_AGAIN: Record<ReplayPolicy, Record<Execution, boolean>> = {
+  safe: { none: true, unknown: true, answered: false },
+  'if-unsent': { none: true, unknown: false, answered: false },
+  never: { none: false, unknown: false, answered: false },
+};
+
+it.each(
+  Object.entries(MAY_BE_SENT_AGAIN).flatMap(([policy, row]) =>
+    Object.entries(row).map(
+      ([execution, may]) => [policy as ReplayPolicy, execution as Execution, may] as const,
+    ),
+  ),
+)('%s, execution %s: may be sent again: %s', (policy, execution, may) => {
+  expect(maySendAgain(policy, execution)).toBe(may);
+});
+
+describe('evidence that a host’s own rule returned', () => {
+  const GOOD: Evidence = { connection: 'suspect', execution: 'unknown', cause: 'request-cut' };
+
+  it('is evidence with every word of the vocabulary', () => {
+    for (const connection of ['usable', 'suspect', 'lost'])
+      expect(isEvidence({ ...GOOD, connection })).toBe(true);
+    for (const execution of ['none', 'unknown', 'answered']) {
+      expect(isEvidence({ ...GOOD, execution })).toBe(true);
+    }
+    for (const [cause] of EACH_CAUSE) expect(isEvidence({ ...GOOD, cause })).toBe(true);
+  });
+
+  it.each(['connection', 'execution', 'cause'] as const)('is none with another word for %s', (field) => {
+    for (const word of ['', 'fine', 'Lost', undefined, null, 0, {}, ['lost']]) {
+      expect(isEvidence({ ...GOOD, [field]: word }), String(word)).toBe(false);
+    }
+    const { [field]: _left, ...rest } = GOOD;
+    expect(isEvidence(rest), 'left out').toBe(false);
+  });
+
+  it('is none if the words are in the wrong places', () => {
+    expect(isEvidence({ connection: 'none', execution: 'lost', cause: 'request-cut' })).toBe(false);
+    expect(isEvidence({ connection: 'request-cut', execution: 'unknown', cause: 'suspect' })).toBe(false);
+  });
+
+  it.each([[undefined], [null], ['lost'], [0], [true], [{}], [[]], [() => GOOD]])('%o is none', (value) => {
+    expect(isEvidence(value)).toBe(false);
+  });
+});
