@@ -172,6 +172,8 @@ function openFailure(error: unknown, retryAfterMs: number): OpenFailure {
 
 function isPermanent(error: ErrorShape, cause: Cause): boolean {
   if (cause === 'unauthorized') return true;
+  // The server forgot the session in the middle of its handshake: the next one is a new session.
+  if (cause === 'session-rejected') return false;
   if (error.status !== undefined) return PERMANENT_STATUSES.includes(error.status);
   return error.systemCodes.some(({ code }) => PERMANENT_CODES.includes(code));
 }

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BuiltPackage, buildPackage } from './build.ts';
 import { loadedBy } from './import-graph.ts';
 
@@ -122,3 +122,31 @@ it.each([
   },
   60_000,
 );
+
+describe('mcp-steward/testing', () => {
+  it('has what a host needs to walk every route', () => {
+    const { stdout, stderr } = built.run(
+      "import * as all from 'mcp-steward/testing'; console.log(JSON.stringify(Object.keys(all).sort()));",
+      'module',
+    );
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout)).toEqual(['FaultServer', 'RecoveryRoute', 'RouteError', 'recoveryRoutes']);
+  });
+
+  it.each(['http', 'stdio'])('walks a route over %s on the built package', (transport) => {
+    const { stdout, stderr } = built.run(
+      `
+      import { createSupervisor } from 'mcp-steward';
+      import { recoveryRoutes } from 'mcp-steward/testing';
+      const route = recoveryRoutes({ transport: '${transport}' }).find(({ name }) => name.includes('lost > demand > after backoff > opened'));
+      await route.run(({ supervisor: options, own }) => {
+        const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' }, ...options });
+        return { connection: supervisor.own('files', own), close: () => supervisor.close() };
+      });
+      console.log('walked');
+    `,
+      'module',
+    );
+    expect([stderr, stdout]).toEqual(['', 'walked\n']);
+  });
+});

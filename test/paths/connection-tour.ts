@@ -21,7 +21,7 @@ export type ConnectionMachine = typeof connectionMachine;
 export const SETTINGS: Readonly<Record<string, Partial<ConnectionInput>>> = {
   'own, on demand': { maxAttempts: 2, missedHeartbeats: 2 },
   'own, on demand, one attempt': { maxAttempts: 1, missedHeartbeats: 1 },
-  'own, eager': { recreate: 'eager', maxAttempts: 2, missedHeartbeats: 2 },
+  'own, eager': { recreate: 'eager', maxAttempts: 1, missedHeartbeats: 1 },
   'own, lazy': { lazy: true, maxAttempts: 1, missedHeartbeats: 1 },
   'caller-client': { ownership: 'caller-client', missedHeartbeats: 2 },
   'caller-session, eager and lazy': {

@@ -15,11 +15,9 @@ export interface MutationRun {
   readonly excused: readonly { readonly mutant: string; readonly reason: string }[];
 }
 
-interface Runs {
-  'live-http': LiveRun;
-  'live-stdio': LiveRun;
-  mutants: MutationRun;
-}
+export const LIVE_RUNS = ['own-http', 'own-stdio', 'lent-http', 'lent-stdio'] as const;
+
+type Runs = Record<(typeof LIVE_RUNS)[number], LiveRun> & { mutants: MutationRun };
 
 export function noteRun<K extends keyof Runs>(name: K, result: Runs[K]): void {
   mkdirSync(FOLDER, { recursive: true });

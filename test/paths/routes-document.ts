@@ -18,7 +18,7 @@ export function routesDocument(figures: Figures): string {
     ...coverage(figures),
     ...connectionPart(connection!),
     ...operationPart(operation!),
-    ...composed.flatMap(composedPart),
+    ...composedPart(composed),
     ...routesPart(),
   ].join('\n');
 }
@@ -35,7 +35,7 @@ function coverage({ machines, live, mutants }: Figures): string[] {
         states,
         transitions,
         configurations,
-        routes,
+        routes === 0 ? '' : routes,
         `${properties.filter(({ holds }) => holds).length} of ${properties.length}`,
       ]),
     ),
@@ -117,8 +117,19 @@ const ENDS = Object.entries(OPERATION_STATES).flatMap(([state, facts]) =>
   'callerGets' in facts ? [state] : [],
 );
 
-function composedPart({ id, properties }: MachineFigures): string[] {
-  return [`## The ${id}`, '', ...propertyList(properties)];
+function composedPart(composed: readonly MachineFigures[]): string[] {
+  return [
+    '## A connection with one, two and three operations',
+    '',
+    'Both machines at once, and what the world does between them (`test/paths/composed-*.ts`): with one operation everything that a server, a host and a caller can do, with two the losses and suspicions, with three the losses.',
+    '',
+    ...propertyList(
+      composed[0]!.properties.map(({ name }, index) => ({
+        name,
+        holds: composed.every(({ properties }) => properties[index]?.holds),
+      })),
+    ),
+  ];
 }
 
 function propertyList(properties: MachineFigures['properties']): string[] {

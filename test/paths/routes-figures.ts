@@ -3,6 +3,8 @@ import type { AnyStateMachine } from 'xstate';
 import { connectionMachine } from '../../machines/connection.machine.ts';
 import { operationMachine } from '../../machines/operation.machine.ts';
 import { leafStates } from '../support/machine-names.ts';
+import { COMPOSITIONS, composedGraph } from './composed-graph.ts';
+import { COMPOSED_PROPERTIES } from './composed-properties.ts';
 import { connectionGraph } from './connection-graph.ts';
 import { CONNECTION_PROPERTIES } from './connection-properties.ts';
 import { SETTINGS } from './connection-tour.ts';
@@ -34,7 +36,7 @@ export function figures(): Figures {
   const live = LIVE_RUNS.map((name) => lastRun(name) ?? { routes: 0, passed: 0 });
   const { killed, total } = lastRun('mutants') ?? { killed: 0, total: 0 };
   return {
-    machines: [connectionFigures(), operationFigures()],
+    machines: [connectionFigures(), operationFigures(), ...composedFigures()],
     live: { routes: sum(live.map(({ routes }) => routes)), passed: sum(live.map(({ passed }) => passed)) },
     mutants: { killed, total },
   };
@@ -53,6 +55,27 @@ function operationFigures(): MachineFigures {
   return machineFigures(operationMachine, graphs, operationRoutes().length, OPERATION_PROPERTIES);
 }
 
+/** The product of machines is no machine of its own: it has states, and no config. */
+function composedFigures(): MachineFigures[] {
+  return [1, 2, 3].map((count) => {
+    const compositions = Object.values(COMPOSITIONS).filter(({ policies }) => policies.length === count);
+    const graphs = compositions.map((composition) => composedGraph(composition));
+    const properties = COMPOSED_PROPERTIES;
+    const configurations = sum(graphs.map((graph) => graph.configurations.size));
+    const transitions = sum(
+      graphs.map(({ edges }) => edges.filter(({ fromKey, toKey }) => fromKey !== toKey).length),
+    );
+    return {
+      id: `connection with ${count} ${count === 1 ? 'operation' : 'operations'}`,
+      states: configurations,
+      transitions,
+      configurations,
+      routes: 0,
+      properties: checked(properties, graphs),
+    };
+  });
+}
+
 function machineFigures<S>(
   machine: AnyStateMachine,
   graphs: readonly Graph<S>[],
@@ -65,11 +88,15 @@ function machineFigures<S>(
     transitions: transitionsOf(machine),
     configurations: sum(graphs.map(({ configurations }) => configurations.size)),
     routes,
-    properties: properties.map(({ name, counterexample }) => ({
-      name,
-      holds: graphs.every((graph) => counterexample(graph) === undefined),
-    })),
+    properties: checked(properties, graphs),
   };
+}
+
+function checked<G>(properties: readonly Property<G>[], graphs: readonly G[]): MachineFigures['properties'] {
+  return properties.map(({ name, counterexample }) => ({
+    name,
+    holds: graphs.every((graph) => counterexample(graph) === undefined),
+  }));
 }
 
 function transitionsOf({ root }: AnyStateMachine): number {

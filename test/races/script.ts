@@ -198,7 +198,7 @@ export const ownedScript: fc.Arbitrary<OwnedScript> = record({
 export const forgetfulScript: fc.Arbitrary<OwnedScript> = record({
   ...ownedCommon,
   kind: fc.constant('http'),
-  forgotten: fc.constant(404),
+  forgotten: fc.constantFrom<Forgotten>(404, 400),
   pings: fc.constant([]),
   dials: fc.constant([]),
   maxAttempts: fc.constant(100),
