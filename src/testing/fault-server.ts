@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { OwnedTransport } from '../transports/recipe.ts';
@@ -25,7 +26,7 @@ const KILL_LIMIT_MS = 10_000;
 
 /**
  * A real MCP server in a process of its own, over Streamable HTTP or stdio, that does wrong what it is told to and
- * counts everything. Its counts outlive its processes. It listens on 127.0.0.1 only.
+ * counts everything. Its counts outlive its processes. It listens on 127.0.0.1 only, under a path that is secret.
  *
  * It has two tools, `append` (no annotations) and `read` (`readOnlyHint`). Each takes `{ key: string }`, and each run
  * is counted under that key.
@@ -45,6 +46,8 @@ export class FaultServer implements AsyncDisposable {
   readonly #control = new FaultControl();
   /** HTTP: the process that was spawned last. */
   #child: ChildProcess | undefined;
+  /** HTTP: random, so that only who is given `target` finds it. */
+  readonly #path = `/${randomUUID()}/mcp`;
   /** HTTP: 0 until the first process listens, then the same over restarts. */
   #port = 0;
 
@@ -74,7 +77,7 @@ export class FaultServer implements AsyncDisposable {
   /** How a client reaches it: what `own()` takes as `transport`. Stays the same over restarts. */
   get target(): OwnedTransport {
     return this.transport === 'http'
-      ? { kind: 'http', url: `http://127.0.0.1:${this.#port}/mcp` }
+      ? { kind: 'http', url: `http://127.0.0.1:${this.#port}${this.#path}` }
       : { kind: 'stdio', command: this.#folder.command, args: [SCRIPTS.stdio, this.#folder.path] };
   }
 
@@ -197,7 +200,9 @@ export class FaultServer implements AsyncDisposable {
       if (failure !== undefined || child.exitCode !== null || child.signalCode !== null) return false;
       return this.#control.live().find(({ pid }) => pid === child.pid);
     }, START_LIMIT_MS);
-    const port = introduced ? await introduced.order('listen', this.#port) : undefined;
+    const port = introduced
+      ? await introduced.order('listen', { port: this.#port, path: this.#path })
+      : undefined;
     if (typeof port !== 'number') {
       child.kill('SIGKILL');
       const stderr = readFileSync(this.#folder.stderr, 'utf8');

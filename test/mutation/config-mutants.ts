@@ -12,8 +12,10 @@ export interface ConfigMutant<M> {
 interface Names {
   readonly guards: readonly string[];
   readonly delays: readonly string[];
-  /** Every state, as a target: `#connection.ready.steady`. */
+  /** Every state without others in it, as a target: `#connection.ready.steady`. */
   readonly targets: readonly string[];
+  /** Where a target of this state really leads. */
+  readonly leafOf: (target: string, id: string) => string;
 }
 
 /** Collects changes; each is a path into the config and what to do there. */
@@ -34,6 +36,7 @@ export function configMutants<M extends AnyStateMachine>(machine: M): ConfigMuta
     guards: Object.keys(machine.implementations.guards),
     delays: Object.keys(machine.implementations.delays),
     targets: targetsIn(machine.config as LooseConfig, `#${machine.id}`),
+    leafOf: (target, id) => leafOf(machine.config as LooseConfig, target, id),
   };
   const collector = new Collector();
   mutateState(collector, machine.config as LooseConfig, [], machine.id, names);
@@ -41,10 +44,22 @@ export function configMutants<M extends AnyStateMachine>(machine: M): ConfigMuta
 }
 
 function targetsIn({ states = {} }: LooseConfig, id: string): string[] {
-  return Object.entries(states).flatMap(([name, state]) => [
-    `${id}.${name}`,
-    ...targetsIn(state as LooseConfig, `${id}.${name}`),
-  ]);
+  const names = Object.keys(states);
+  return names.length === 0 ? [id] : names.flatMap((name) => targetsIn(states[name], `${id}.${name}`));
+}
+
+/** `sibling`, `.child` or `#machine.state`; and if that has states in it, the first of them. */
+function leafOf(config: LooseConfig, target: string, id: string): string {
+  const parent = id.split('.').slice(0, -1).join('.');
+  const whole = target.startsWith('#')
+    ? target
+    : target.startsWith('.')
+      ? `#${id}${target}`
+      : `#${parent}.${target}`;
+  const names = whole.split('.').slice(1);
+  let state = names.reduce((node, name) => node.states[name], config);
+  for (; state.initial !== undefined; state = state.states[state.initial]) names.push(state.initial);
+  return [`#${config.id}`, ...names].join('.');
 }
 
 function mutateState(
@@ -136,8 +151,9 @@ function mutateTransition(
     });
   } else {
     collector.add(`${where}: go nowhere`, path, (node) => void delete node.target);
+    const leaf = names.leafOf(target, where.split(' ')[0]!);
     for (const other of names.targets) {
-      if (other.endsWith(target)) continue;
+      if (other === leaf) continue;
       collector.add(`${where}: to ${other}`, path, (node) => {
         node.target = other;
       });

@@ -60,6 +60,13 @@ export class ConnectionOracle {
     return CONNECTION_STATES[this.state];
   }
 
+  /** What tells two configurations of the table apart. */
+  get key(): string {
+    const { state, dials } = this;
+    const isHeartbeat = state === 'ready.probing' && this.suspicion === 'heartbeat';
+    return JSON.stringify([state, dials, this.#askedToWait, this.#waitsForProbe, this.#missed, isHeartbeat]);
+  }
+
   /** How long the delay before the next dial is: 100 ms, doubled each time up to 400, or what the server asked for. */
   get backoffMs(): number {
     if (this.#askedToWait) return 7_000;

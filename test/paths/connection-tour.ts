@@ -64,12 +64,20 @@ export class Walk {
     const { state, dials } = oracle;
     const heard = driver.emitted.length;
     const dialled = driver.opens.length;
+    const probed = driver.probes.length;
+    const checked = driver.verifications;
     const done = await EXECUTORS[event](driver, oracle);
     if (!done) this.#fail('it cannot happen here');
     const row = oracle.take(event)!;
     this.rows.push(row);
     this.#same('said', driver.emitted.slice(heard), this.#says(state, row));
     this.#same('dials', driver.opens.length - dialled, startsDial(state, row) ? 1 : 0);
+    this.#same(
+      'probes',
+      driver.probes.length - probed,
+      row.to === 'ready.probing' && state !== row.to ? 1 : 0,
+    );
+    this.#same('checks', driver.verifications - checked, row.to === 'connecting.checking' ? 1 : 0);
     if (startsDial(state, row)) {
       const reset = event === 'reconnect' || dials === 0;
       this.#same('attempt', driver.opens.at(-1)?.input, {
@@ -162,20 +170,29 @@ export async function tour(
   machine: ConnectionMachine,
 ): Promise<Set<Row>> {
   const rows = new Set<Row>();
-  const walkTo = async (path: readonly { event: string }[]): Promise<Walk> => {
+  const walkTo = async (path: readonly ConnectionEventName[]): Promise<Walk> => {
     const walk = new Walk(settings, machine);
-    for (const { event } of path) await walk.take(event as ConnectionEventName);
+    for (const event of path) await walk.take(event);
     return walk;
   };
-  for (const { steps } of explored(settings, machine)) {
-    const resting = await walkTo(steps);
+  const paths = explored(settings, machine).map(({ steps }) =>
+    steps.map(({ event }) => event as ConnectionEventName),
+  );
+  const known = new Set<string>();
+  for (const path of paths) known.add((await walkTo(path)).oracle.key);
+  for (const path of paths) {
+    const resting = await walkTo(path);
     for (const event of EVENT_NAMES) {
       // What is ignored leaves the actor as it is; but what was abandoned can end too late only once.
       const mayShare =
         resting.oracle.rowFor(event) === undefined && !(isEnding(event) && resting.hasAbandoned);
-      const walk = mayShare ? resting : await walkTo(steps);
+      const walk = mayShare ? resting : await walkTo(path);
       await walk.take(event);
       for (const row of walk.rows) rows.add(row);
+      // A machine that forgets something has fewer configurations than the table: those are visited all the same.
+      if (known.has(walk.oracle.key)) continue;
+      known.add(walk.oracle.key);
+      paths.push([...path, event]);
     }
   }
   return rows;

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
 import { connect as connectSocket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -315,4 +316,20 @@ it('keeps no host alive, except while the host waits for it; its processes end w
   const [url = '', pid] = printed.split('\n');
   await until(() => portRefuses(Number(new URL(url).port)), { what: 'the end of the HTTP process' });
   await untilGone(Number(pid));
+});
+
+it('HTTP: is found under its own address only', async () => {
+  await using server = await FaultServer.start();
+  const url = new URL((server.target as { url: string }).url);
+  const status = (path: string, host: string) =>
+    new Promise((resolve, reject) => {
+      const asked = request({ port: url.port, host: '127.0.0.1', path, headers: { host } }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      });
+      asked.once('error', reject).end();
+    });
+  expect(await status('/mcp', url.host)).toBe(404);
+  expect(await status(url.pathname, 'rebound.example')).toBe(404);
+  expect(await status(url.pathname, url.host)).not.toBe(404);
 });

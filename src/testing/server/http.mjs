@@ -11,6 +11,9 @@ import { createMcpServer } from './mcp.mjs';
 /** id → { transport, losing }, see unopened() */
 const sessions = new Map();
 let sockets = 0;
+/** Where this server is, and under which secret path: no page in a browser can guess it. */
+let host;
+let path;
 
 const http = createServer((req, res) => {
   handle(req, res).catch((error) => {
@@ -28,10 +31,12 @@ http.on('connection', (socket) => {
 const { note, reactionTo } = await joinControl(process.argv[2], { listen, evict });
 
 /** Returns the port. The port of a killed predecessor may not be free at once. */
-async function listen(port) {
+async function listen({ port, path: secret }) {
+  path = secret;
   for (let tries = 1; ; tries++) {
     try {
       await once(http.listen(port, '127.0.0.1'), 'listening');
+      host = `127.0.0.1:${http.address().port}`;
       return http.address().port;
     } catch (error) {
       if (error.code !== 'EADDRINUSE' || tries === 200) throw error;
@@ -47,7 +52,7 @@ async function evict() {
 }
 
 async function handle(req, res) {
-  if (req.url !== '/mcp') return res.writeHead(404).end();
+  if (req.headers.host !== host || req.url !== path) return res.writeHead(404).end();
   const message = req.method === 'POST' ? await json(req).catch(() => null) : undefined;
   if (message === null) return res.writeHead(400).end('Not JSON');
   if (message !== undefined) note('arrived', { method: message.method });
