@@ -4,11 +4,13 @@ import { stateName } from './state-name.ts';
 
 /**
  * Two snapshots are the same configuration if nothing that can still happen tells them apart. Left out are the number of
- * the generation (reports name it relative to the current one) and what only serves to be said: the causes.
+ * the generation (reports name it relative to the current one), what only serves to be said (the causes), and outside of
+ * `ready` what is noted there: it is begun anew with each generation.
  */
 export function connectionKey({ status, value, context }: SnapshotFrom<typeof connectionMachine>): string {
   const { attempts, retryAfterMs, wanted, misses, suspicion } = context;
   const state = stateName(value);
   const isHeartbeat = state === 'ready.probing' && suspicion === 'heartbeat';
-  return JSON.stringify({ status, state, attempts, waits: retryAfterMs > 0, wanted, misses, isHeartbeat });
+  const noted = state.startsWith('ready') ? { wanted, misses } : {};
+  return JSON.stringify({ status, state, attempts, waits: retryAfterMs > 0, ...noted, isHeartbeat });
 }

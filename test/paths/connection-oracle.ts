@@ -64,7 +64,8 @@ export class ConnectionOracle {
   get key(): string {
     const { state, dials } = this;
     const isHeartbeat = state === 'ready.probing' && this.suspicion === 'heartbeat';
-    return JSON.stringify([state, dials, this.#askedToWait, this.#waitsForProbe, this.#missed, isHeartbeat]);
+    const noted = state.startsWith('ready') ? [this.#waitsForProbe, this.#missed] : [];
+    return JSON.stringify([state, dials, this.#askedToWait, noted, isHeartbeat]);
   }
 
   /** How long the delay before the next dial is: 100 ms, doubled each time up to 400, or what the server asked for. */
