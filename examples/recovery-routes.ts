@@ -1,6 +1,11 @@
 // Every recovery route, walked on a host's own wrapper. Here the wrapper is a class with one tool runner; in a host's
 // test suite, each route is a test: `test(route.name, () => route.run(embed))`.
-import { type ConnectionHandle, createSupervisor, type OwnOptions, type SupervisorOptions } from 'mcp-steward';
+import {
+  type ConnectionHandle,
+  createSupervisor,
+  type OwnOptions,
+  type SupervisorOptions,
+} from 'mcp-steward';
 import { type Embed, FaultServer, recoveryRoutes } from 'mcp-steward/testing';
 
 /** What a host might have: its users call `run()`, and never see a connection. */
