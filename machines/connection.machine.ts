@@ -207,7 +207,7 @@ export const connectionMachine = setup({
     ownedBySupervisor: ({ context }) => context.ownership === 'supervisor',
     startsAtOnce: ({ context }) => context.ownership === 'supervisor' && !context.lazy,
     isCurrentGeneration: ({ context, event }) =>
-      (event.type === 'lost' || event.type === 'suspected') && event.generation === context.generation,
+      event.type === 'lost' && event.generation === context.generation,
     deservesProbe: ({ context, event }) =>
       event.type === 'suspected' &&
       event.generation === context.generation &&

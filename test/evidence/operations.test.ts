@@ -93,7 +93,8 @@ describe('a tool, by what the host declares', () => {
     const replay: ReplayOptions = { tools: { search: 'safe' } };
     const other = { tool: 'delete', createsTask: false };
     expect(policyOf(CALL, other, replay, undefined)).toBe('if-unsent');
-    expect(policyOf(CALL, NO_TASK, replay, undefined), 'no name').toBe('if-unsent');
+    const nameless = policyOf(CALL, NO_TASK, { tools: { undefined: 'safe' } }, undefined);
+    expect(nameless, 'no name is no name').toBe('if-unsent');
     for (const policy of ['safe', 'never'] as const) {
       const prompt = policyOf(
         operationOf('prompts/get'),

@@ -2,6 +2,7 @@
 // 13, and E7 to E18 of the table of what the SDK hands a supervisor. Expected values by hand.
 import { SdkErrorCode } from '@modelcontextprotocol/client';
 import { describe, expect, it } from 'vitest';
+import { NO_CALL } from '../../src/evidence/failure.ts';
 import { UNWRITTEN } from '../../src/evidence/stdio.ts';
 import { judge, type Row, say } from './judge.ts';
 import { fetchFailed, schemaError, syntaxError, system, terminated, v1, v2 } from './sdk-errors.ts';
@@ -219,6 +220,11 @@ describe.each([
       () => rpc(-32600, 'Session terminated by the user'),
       'usable answered rpc-error',
     ],
+    [
+      '-32600 with those words, and others between them',
+      () => rpc(-32600, 'Session MCP error -32600: terminated'),
+      'usable answered rpc-error',
+    ],
     ['-32600 with other case', () => rpc(-32600, 'session terminated'), 'usable answered rpc-error'],
     [
       '-32602 whose data speak of a timeout',
@@ -323,6 +329,13 @@ describe('anything else', () => {
     ['nothing', () => undefined, 'suspect unknown unrecognised'],
     ['null', () => null, 'suspect unknown unrecognised'],
     ['an object without a prototype', () => Object.create(null), 'suspect unknown unrecognised'],
+  ]);
+});
+
+describe('a request that is no call of the host’s: nothing is known beyond its error', () => {
+  table([
+    ['no server', () => fetchFailed(system('ECONNREFUSED', 'connect')), 'suspect none unreachable', NO_CALL],
+    ['an answer', () => v1.rpc(-32602, 'x'), 'usable answered rpc-error', NO_CALL],
   ]);
 });
 

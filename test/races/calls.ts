@@ -11,7 +11,9 @@ export interface RaceCall {
   readonly startedIn: ConnectionState;
   /** When its caller has to know, in the time of the race. */
   readonly deadline: number;
-  /** Each time that it was handed to a transport. */
+  /** How often it was handed to a client that the supervisor owns. */
+  attempts: number;
+  /** Each time that it was handed to a transport; a client that has closed meanwhile does not get that far. */
   readonly sentOn: ScheduledTransport[];
   arrivals: number;
   /** Arrivals that the server turned away because it did not know the session. */
@@ -38,6 +40,7 @@ export class RaceCalls {
       controller: new AbortController(),
       startedIn,
       deadline: Date.now() + timeout,
+      attempts: 0,
       sentOn: [],
       arrivals: 0,
       turnedAway: 0,
@@ -104,21 +107,19 @@ interface Told {
   readonly name: string;
   readonly message: string;
   readonly code?: unknown;
-  readonly evidence?: { readonly execution: string; readonly cause: string };
+  readonly evidence?: { readonly execution: string };
 }
 
 function untruthOf(error: Told, call: RaceCall, lossShows: boolean): string | undefined {
   const { name, message, evidence } = error;
-  const { policy, runs, sentOn, controller } = call;
+  const { policy, runs, attempts, sentOn, controller } = call;
   const sends = sentOn.length;
   if (message.includes('was not sent.') && sends > 0) return `was sent ${sends} times, and "not sent"`;
   const saysThatItDidNotRun = message.includes('was not run') || evidence?.execution === 'none';
   if (saysThatItDidNotRun && runs > 0) return `ran ${runs} times, and "did not run"`;
   if (name === 'OutcomeUnknownError') {
     if (sends === 0) return 'was never sent';
-    // Where the next generation was gone already, the second time never reached a transport.
-    const couldBeSent = policy === 'safe' && sends < 2 && evidence?.cause !== 'not-connected';
-    return couldBeSent ? 'could have been sent again' : undefined;
+    return policy === 'safe' && attempts < 2 ? 'could have been sent again' : undefined;
   }
   const isOurs = evidence !== undefined || name.startsWith('Connection') || name.startsWith('CallerOwned');
   return isOurs || controller.signal.aborted ? undefined : untruthOfTheSdk(error, call, lossShows);

@@ -13,6 +13,8 @@ export class CountingServer {
   readonly transports: ScheduledTransport[] = [];
   /** Answers that are owed, and come late or never. */
   readonly owed: (() => void)[] = [];
+  /** How many have been sent. */
+  pings = 0;
   /** Resolves when the scheduler says so. */
   readonly letGo: (what: string) => Promise<void>;
   /** A call is handed to a transport. */
@@ -85,6 +87,7 @@ export class CountingServer {
       call.sentOn.push(transport);
       this.onSend(transport);
     }
+    if (method === 'ping') this.pings++;
     await this.letGo(`${call?.key ?? method} arrives on ${transport.name}`);
     if (method === 'notifications/initialized') transport.initialized = true;
     if (method === 'initialize') return this.#initialize(transport, id);

@@ -54,10 +54,6 @@ export class LentRace extends Race {
     return this.#taken?.transports ?? [];
   }
 
-  protected get happened(): string {
-    return `${this.handle.state}, ${this.said.transitions} transitions`;
-  }
-
   protected closeSupervisor(): Promise<void> {
     return this.#supervisor.close();
   }

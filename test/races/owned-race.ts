@@ -15,7 +15,7 @@ import type { ScheduledTransport } from './scheduled-transport.ts';
 import type { Command, DialFate, OwnedScript } from './script.ts';
 import type { World } from './world.ts';
 
-const RECOVERY = { windowMs: 300, stableMs: 150, coolDownMs: 120, initialBackoffMs: 20, maxBackoffMs: 60 };
+const RECOVERY = { windowMs: 150, stableMs: 150, coolDownMs: 120, initialBackoffMs: 20, maxBackoffMs: 60 };
 
 const TIMEOUTS = { connectTimeoutMs: 80, drainTimeoutMs: 50, closeTimeoutMs: 50 };
 
@@ -82,8 +82,8 @@ export class OwnedRace extends Race {
     return this.current === undefined ? [] : [this.current];
   }
 
-  protected get happened(): string {
-    return `${this.handle.state}, ${this.said.transitions} transitions, ${this.#dials.length} dials`;
+  protected override get happened(): string {
+    return `${super.happened}, ${this.#dials.length} dials`;
   }
 
   protected doOwn({ act }: Command): void {
@@ -213,8 +213,13 @@ export class OwnedRace extends Race {
     client.close = () => {
       dial.closes++;
       const isInTime = Date.now() - dial.retiredAt < TIMEOUTS.drainTimeoutMs;
-      if (isInTime && this.isBusy(transport) && !transport.closed) this.world.blame('closed under a call');
+      if (isInTime && transport.isBusy) this.world.blame('closed under a call');
       return close();
+    };
+    const callTool = client.callTool.bind(client);
+    client.callTool = (params, ...rest) => {
+      this.calls.withKey(params.arguments!.key as string).attempts++;
+      return callTool(params, ...rest);
     };
     if (fate === 'stillborn') void this.#soon(() => this.server.hangUp(transport));
     if (fate === 'unwanted') void this.#soon(() => this.close(() => this.handle.close()));

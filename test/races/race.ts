@@ -40,8 +40,6 @@ export abstract class Race {
   /** All that closes what is current, if it closes. */
   protected abstract readonly inUse: readonly ScheduledTransport[];
   protected abstract doOwn(command: Command): void;
-  /** How much has happened: a late report of something older must not add to it. */
-  protected abstract readonly happened: string;
   protected abstract entered(to: ConnectionState, from: ConnectionState): void;
   protected abstract wrongAtRest(): string | undefined;
   protected abstract wrongInQuiet(): string | undefined;
@@ -67,11 +65,15 @@ export abstract class Race {
 
   /** As soon as there is a handle. */
   protected listen(): void {
-    const isWell = (transport: ScheduledTransport) => transport.isWell && this.server.knows(transport);
     this.said = watch(this.handle, this.world.blame, (to, from) => {
-      if (to === 'lost' && this.inUse.every(isWell)) this.world.blame('lost, and nothing is the matter');
+      if (to === 'lost' && this.#isWell) this.world.blame('lost, and nothing is the matter');
       this.entered(to, from);
     });
+  }
+
+  /** A late report of something older must not add to it. */
+  protected get happened(): string {
+    return `${this.handle.state}, ${this.said.transitions} transitions, ${this.server.pings} pings`;
   }
 
   protected expectToSettle(promise: Promise<unknown>): void {
@@ -96,11 +98,6 @@ export abstract class Race {
   /** Neither current nor on its way to be. */
   protected isOlder(transport: ScheduledTransport): boolean {
     return this.handle.state !== 'ready' || !this.inUse.includes(transport);
-  }
-
-  /** Calls have been sent on it, and have not settled. */
-  protected isBusy(transport: ScheduledTransport): boolean {
-    return this.calls.unsettled.some(({ sentOn }) => sentOn.at(-1) === transport);
   }
 
   #do(command: Command): void {
@@ -164,12 +161,18 @@ export abstract class Race {
     const transport = pick(this.server.transports, which);
     if (what === 'answer' || transport === undefined) return false;
     // A call that it strikes may want the connection.
-    return this.isBusy(transport) || !this.isOlder(transport);
+    return transport.isBusy || !this.isOlder(transport);
+  }
+
+  /** Nobody can have a reason to think that the current generation is lost. */
+  get #isWell(): boolean {
+    return this.inUse.every((transport) => transport.isWell && this.server.knows(transport));
   }
 
   #wrongWithWaiting(): string | undefined {
     const { state, waiting } = this.handle.status;
-    return waiting > 0 && SETTLED.includes(state) ? `${waiting} wait while ${state}` : undefined;
+    const isDecided = SETTLED.includes(state) || (state === 'ready' && this.#isWell);
+    return waiting > 0 && isDecided ? `${waiting} wait while ${state}` : undefined;
   }
 
   #wrongCall(rule: (call: RaceCalls['all'][number]) => string | undefined): string | undefined {

@@ -2,6 +2,8 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { CountingServer } from './counting-server.ts';
 
+type Sent = JSONRPCMessage & { id: number; method: string; params?: { requestId: number } };
+
 /** A transport of the SDK on which nothing moves until the scheduler lets it. */
 export class ScheduledTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
@@ -19,6 +21,8 @@ export class ScheduledTransport implements Transport {
   readonly #pings = new Set<number>();
   /** Nobody waits for the answer of the last one any more. */
   #missedPing = false;
+  /** The ids of calls that have no answer yet. */
+  readonly #calls = new Set<number>();
   readonly #server: CountingServer;
 
   constructor(name: string, server: CountingServer) {
@@ -32,39 +36,48 @@ export class ScheduledTransport implements Transport {
   async start(): Promise<void> {}
 
   send(message: JSONRPCMessage): Promise<void> {
-    const { id, method, params } = message as {
-      id?: number;
-      method?: string;
-      params?: { requestId: number };
-    };
-    if (method === 'ping') this.#pings.add(id!);
-    if (method === 'notifications/cancelled') this.#missedPing ||= this.#pings.delete(params!.requestId);
-    return this.#server.take(this, message);
+    const { id, method, params } = message as Sent;
+    if (method === 'ping') this.#pings.add(id);
+    if (method === 'tools/call') this.#calls.add(id);
+    if (method === 'notifications/cancelled') this.#cancel(params!.requestId);
+    const taken = this.#server.take(this, message);
+    taken.catch(() => this.#calls.delete(id));
+    return taken;
   }
 
   receive(message: JSONRPCMessage): void {
-    if (this.#pings.has((message as { id: number }).id)) {
+    const { id } = message as { id: number };
+    this.#calls.delete(id);
+    if (this.#pings.has(id)) {
       this.#pings.clear();
       this.#missedPing = false;
     }
     this.onmessage?.(message);
   }
 
-  /** Nobody can have a reason to think otherwise, unless the server does not know its session. */
+  /** Somebody waits for an answer to a call. */
+  get isBusy(): boolean {
+    return !this.closed && this.#calls.size > 0;
+  }
+
+  /** Nothing speaks against it, unless the server does not know its session. */
   get isWell(): boolean {
     return !this.closed && this.#pings.size === 0 && !this.#missedPing;
   }
 
   /** Those over HTTP close at once and say so each time; a process takes a while, and ends once. */
   async close(): Promise<void> {
-    if (this.#server.kind === 'pipe') {
-      if (this.closed) return;
+    if (this.#server.kind === 'http') {
+      this.closed = true;
+      this.onclose?.();
+    } else if (!this.closed) {
       await this.#server.letGo(`${this.name} closes`);
-      if (this.closed) return;
       this.#server.hangUp(this);
-      return;
     }
-    this.closed = true;
-    this.onclose?.();
+  }
+
+  #cancel(id: number): void {
+    this.#calls.delete(id);
+    if (this.#pings.delete(id)) this.#missedPing = true;
   }
 }
