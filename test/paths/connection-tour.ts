@@ -20,9 +20,8 @@ export type ConnectionMachine = typeof connectionMachine;
 /** Which ownership, and how much is allowed to it: what makes a difference to the table's conditions. */
 export const SETTINGS: Readonly<Record<string, Partial<ConnectionInput>>> = {
   'own, on demand': { maxAttempts: 2, missedHeartbeats: 2 },
-  'own, on demand, one attempt': { maxAttempts: 1, missedHeartbeats: 1 },
   'own, eager': { recreate: 'eager', maxAttempts: 1, missedHeartbeats: 1 },
-  'own, lazy': { lazy: true, maxAttempts: 1, missedHeartbeats: 1 },
+  'own, lazy, one attempt': { lazy: true, maxAttempts: 1, missedHeartbeats: 1 },
   'caller-client': { ownership: 'caller-client', missedHeartbeats: 2 },
   'caller-session, eager and lazy': {
     ownership: 'caller-session',
