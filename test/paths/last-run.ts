@@ -15,7 +15,15 @@ export interface MutationRun {
   readonly excused: readonly { readonly mutant: string; readonly reason: string }[];
 }
 
-export const LIVE_RUNS = ['own-http', 'own-stdio', 'lent-http', 'lent-stdio'] as const;
+/** Over stdio each dial is a process: those routes are walked in three shares, side by side. */
+export const LIVE_RUNS = [
+  'own-http',
+  'own-stdio-1',
+  'own-stdio-2',
+  'own-stdio-3',
+  'lent-http',
+  'lent-stdio',
+] as const;
 
 type Runs = Record<(typeof LIVE_RUNS)[number], LiveRun> & { mutants: MutationRun };
 

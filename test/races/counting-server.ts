@@ -104,7 +104,6 @@ export class CountingServer {
 
   #initialize(transport: ScheduledTransport, id: number | undefined): void {
     const session = this.kind === 'http' ? `session of ${transport.name}` : transport.name;
-    if (this.kind === 'pipe' && transport.closed) throw cutBy('EPIPE', 'write');
     this.#live.add(session);
     const result = {
       protocolVersion: LATEST_PROTOCOL_VERSION,

@@ -33,7 +33,9 @@ export class ScheduledTransport implements Transport {
     this.terminateSession = () => server.endSession(this);
   }
 
-  async start(): Promise<void> {}
+  async start(): Promise<void> {
+    this.closed = false;
+  }
 
   send(message: JSONRPCMessage): Promise<void> {
     const { id, method, params } = message as Sent;

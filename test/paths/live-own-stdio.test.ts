@@ -1,3 +1,0 @@
-import { walkEveryRoute } from './live-routes.ts';
-
-walkEveryRoute('own-stdio', ['supervisor'], 'stdio');
