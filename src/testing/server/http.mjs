@@ -6,7 +6,7 @@ import { json } from 'node:stream/consumers';
 import { setTimeout as after } from 'node:timers/promises';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { joinControl } from './control.mjs';
-import { createMcpServer } from './mcp.mjs';
+import { answerTo } from './mcp.mjs';
 
 /** id → { transport, losing }, see unopened() */
 const sessions = new Map();
@@ -102,7 +102,11 @@ async function unopened() {
     return cut(res);
   };
   transport.onclose = () => sessions.delete(transport.sessionId);
-  await createMcpServer(note).connect(transport);
+  transport.onmessage = (message) => {
+    const answer = answerTo(message, note);
+    if (answer !== undefined) void transport.send(answer, { relatedRequestId: message.id });
+  };
+  await transport.start();
   return session;
 }
 
