@@ -54,10 +54,8 @@ afterAll(async () => {
 });
 
 describe('the HTTP server', () => {
-  it('starts fast, counts initialize and runs, and forgets its sessions when killed', async () => {
-    const begun = performance.now();
+  it('counts initialize and runs, and forgets its sessions when killed', async () => {
     await using server = await startServer();
-    expect(performance.now() - begun).toBeLessThan(2_000);
     await using raw = await connectV1(server);
     await append(raw, 'a');
     expect(server.ledger.initializes()).toBe(1);
