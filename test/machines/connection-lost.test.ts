@@ -3,21 +3,9 @@
 // it is exhausted if the budget is spent, and otherwise it rests. Invariant 1: nothing of a caller is opened.
 import { describe, expect, it } from 'vitest';
 import type { StrickenOperation } from '../../machines/connection.machine.ts';
-import type { OperationKind, ReplayPolicy } from '../../machines/vocabulary.ts';
+import type { ReplayPolicy } from '../../machines/vocabulary.ts';
+import { OPERATION_KINDS } from '../paths/connection-fixtures.ts';
 import { ConnectionDriver } from './connection-driver.ts';
-
-const KINDS: Record<OperationKind, true> = {
-  discovery: true,
-  liveness: true,
-  tool: true,
-  prompt: true,
-  resource: true,
-  completion: true,
-  logging: true,
-  subscription: true,
-  task: true,
-  other: true,
-};
 
 /** May an operation of this policy be sent again, given what is known of it? By hand. */
 const MAY_BE_SENT_AGAIN: Record<ReplayPolicy, Record<StrickenOperation['execution'], boolean>> = {
@@ -30,7 +18,7 @@ const STRICKEN = Object.entries(MAY_BE_SENT_AGAIN).flatMap(([policy, byExecution
   Object.entries(byExecution).map(([execution, wanted]) => ({ policy, execution, wanted })),
 ) as { policy: ReplayPolicy; execution: 'none' | 'unknown'; wanted: boolean }[];
 
-describe.each(Object.keys(KINDS) as OperationKind[])('a stricken %s operation', (kind) => {
+describe.each(OPERATION_KINDS)('a stricken %s operation', (kind) => {
   it.each(STRICKEN)('$policy, execution $execution', async ({ policy, execution, wanted }) => {
     const stricken = { kind, policy, execution };
 
