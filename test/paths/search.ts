@@ -28,7 +28,7 @@ export function cycleThrough<S>(
     (edge) =>
       edge.fromKey !== edge.toKey &&
       matters(edge) &&
-      (edge.toKey === edge.fromKey || reachableFrom(edges, (each) => each === edge).has(edge.fromKey)),
+      reachableFrom(edges, (each) => each === edge).has(edge.fromKey),
   );
 }
 
