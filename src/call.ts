@@ -1,6 +1,7 @@
 import type { Ask } from './asks.ts';
 import { isDuration, MAX_DURATION_MS } from './durations.ts';
 import type { OperationSpec, PolicyFacts } from './operations.ts';
+import type { CallObserver } from './telemetry.ts';
 import type { CallOptions } from './transports/client-shape.ts';
 
 /** One call by the host: a plain object for as long as nothing goes wrong. Nothing of it may be told to anyone. */
@@ -12,6 +13,8 @@ export interface Call {
   /** Of the result, where the caller gave one. */
   readonly schema: unknown;
   readonly timeoutMs: number;
+  /** Hears what becomes of it, where the host traces. */
+  readonly observer: CallObserver | undefined;
   /** From `Date.now()`, which costs a call less than a monotonic clock; moved by progress where the caller asked for that. */
   startedAt: number;
 }

@@ -13,9 +13,11 @@ import type { ConnectionActor } from './connection-actor.ts';
 import { ConnectionClosedError, InvalidOptionsError, type OperationFailure } from './errors.ts';
 import type { FailedSend, Generation } from './generation.ts';
 import type { Generations } from './generations.ts';
+import type { Inspection } from './inspection.ts';
 import type { Judge } from './judge.ts';
 import { OPERATIONS, type OperationSpec, policyOf, ToolAnnotationsSeen } from './operations.ts';
 import type { Settings } from './options.ts';
+import type { AttachedTelemetry } from './telemetry.ts';
 import type { CallOptions } from './transports/client-shape.ts';
 import { type JudgedFailure, Troubles } from './troubles.ts';
 
@@ -27,6 +29,8 @@ export interface CallsParts {
   readonly generations: Generations;
   readonly judge: Judge;
   readonly clock: Clock | undefined;
+  readonly inspection: Inspection;
+  readonly telemetry: AttachedTelemetry | undefined;
   /** A failure is held against the connection. */
   readonly onFault: (generation: number, cause: Cause) => void;
 }
@@ -39,11 +43,12 @@ export class Calls {
   constructor(parts: CallsParts) {
     this.#parts = parts;
     if (parts.settings.replay.trustAnnotations) this.#annotations = new ToolAnnotationsSeen();
-    const { name, ownership, actor, generations, clock } = parts;
+    const { name, ownership, actor, generations, clock, inspection } = parts;
     this.#troubles = new Troubles({
       name,
       ownership,
       clock: clock ?? foregroundClock,
+      inspection,
       present: () => ({ state: actor.state, generation: generations.number, probing: actor.probing }),
       lastDial: () => generations.line.lastDial,
       policyOf: (call) => this.#policyOf(call),
@@ -74,9 +79,9 @@ export class Calls {
       return Promise.reject(new InvalidOptionsError(this.#parts.name, wrong.option, wrong.expected));
     }
     const timeoutMs = options?.timeout ?? this.#parts.settings.timeouts.requestTimeoutMs;
-    const call: Call = { spec, ask, params, schema, options, timeoutMs, startedAt: Date.now() };
-    const generation = this.#parts.generations.current;
-    const answer = generation === undefined ? this.#arrive(call) : this.#send(call, generation);
+    const startedAt = Date.now();
+    const call: Call = { spec, ask, params, schema, options, timeoutMs, startedAt, observer: undefined };
+    const answer = this.#parts.telemetry === undefined ? this.#begin(call) : this.#beginObserved(call);
     if (this.#annotations === undefined || spec !== OPERATIONS.listTools) return answer;
     return answer.then((listed) => {
       this.#annotations?.note(listed);
@@ -90,7 +95,23 @@ export class Calls {
     this.#parts.actor.tell({ type: 'suspected', generation, cause, busy });
   }
 
+  #begin(call: Call): Promise<unknown> {
+    const generation = this.#parts.generations.current;
+    return generation === undefined ? this.#arrive(call) : this.#send(call, generation);
+  }
+
+  #beginObserved(call: Call): Promise<unknown> {
+    const { name: connection, ownership, telemetry } = this.#parts;
+    const { method, kind } = call.spec;
+    const observer = telemetry?.callBegan({ connection, ownership, method, kind, params: call.params });
+    if (observer === undefined) return this.#begin(call);
+    const answer = this.#begin({ ...call, observer, params: observer.params });
+    answer.then(observer.answered, observer.rejected);
+    return answer;
+  }
+
   #send(call: Call, generation: Generation): Promise<unknown> {
+    call.observer?.sent(generation.number);
     return generation.send(call, totalMs(call), this.#onFailure);
   }
 
@@ -108,6 +129,7 @@ export class Calls {
         generation: this.#parts.generations.number,
       } satisfies JudgedFailure;
     }
+    call.observer?.sent(generation.number);
     return generation.send(call, remainingMs(call), async (failed) => {
       throw this.#judgeAndReport(failed, 'from-trouble');
     });
@@ -139,6 +161,7 @@ export class Calls {
       evidence = { ...evidence, connection: 'lost' };
     }
     if (evidence.connection !== 'usable') this.#parts.onFault(generation, evidence.cause);
+    failed.call.observer?.failed(evidence, generation);
     // The machine ignores what concerns another generation; a herd of such reports need not even reach it.
     if (isCurrent) this.#report(failed.call, generation, evidence, sent);
     return { error: failed.error, evidence, generation };

@@ -12,6 +12,7 @@ import {
 } from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
 import { backgroundClock, type Clock } from './clock.ts';
+import type { Inspection } from './inspection.ts';
 
 /** What the machine's actors do, for one connection. */
 export interface ConnectionEdge {
@@ -75,19 +76,26 @@ export class ConnectionActor {
   probing = false;
   readonly #actor: ActorRefFrom<typeof runnableConnectionMachine>;
   readonly #listener: ConnectionListener;
+  readonly #inspection: Inspection;
   readonly #waiting = new Set<Waiter>();
 
   constructor(
+    name: string,
     input: ConnectionInput,
     clock: Clock | undefined,
+    inspection: Inspection,
     edge: ConnectionEdge,
     listener: ConnectionListener,
   ) {
     this.#listener = listener;
+    this.#inspection = inspection;
     this.#actor = createActor(runnableConnectionMachine, {
+      id: name,
       clock: (clock ?? backgroundClock) as never,
       input,
+      ...inspection.actorOptions(name),
     });
+    inspection.began(this.#actor, name);
     bySystem.set(this.#actor.system, {
       ...edge,
       probe: (probeInput, signal) => {
@@ -149,6 +157,7 @@ export class ConnectionActor {
     this.state = state;
     this.since = Date.now();
     this.probing = false;
+    if (state === 'closed') this.#inspection.ended(this.#actor);
     if (from !== state) this.#listener.entered(state, from, cause);
     for (const waiter of waiting) {
       this.#waiting.delete(waiter);

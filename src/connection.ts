@@ -10,6 +10,7 @@ import { ConnectionActor } from './connection-actor.ts';
 import { ConnectionClosedError, ConnectionUnavailableError } from './errors.ts';
 import type { ConnectionEvents } from './events.ts';
 import { Generations } from './generations.ts';
+import type { Inspection } from './inspection.ts';
 import { Judge } from './judge.ts';
 import type { Line, LineHooks } from './line.ts';
 import type { Logger } from './logger.ts';
@@ -17,6 +18,7 @@ import type { OperationSpec } from './operations.ts';
 import type { Settings } from './options.ts';
 import { probe } from './probe.ts';
 import { actionFor, type ConnectionStatus } from './status.ts';
+import type { AttachedTelemetry } from './telemetry.ts';
 import type { Callable, CallOptions, ClientShape } from './transports/client-shape.ts';
 
 export interface ConnectionParts {
@@ -26,6 +28,8 @@ export interface ConnectionParts {
   readonly line: (hooks: LineHooks) => Line;
   readonly logger: Logger;
   readonly clock: Clock | undefined;
+  readonly inspection: Inspection;
+  readonly telemetry: AttachedTelemetry | undefined;
 }
 
 export class Connection extends ClientMethodsBase {
@@ -40,7 +44,7 @@ export class Connection extends ClientMethodsBase {
   #heartbeat: ReturnType<typeof setInterval> | undefined;
   #lastError: ConnectionStatus['lastError'];
 
-  constructor({ name, ownership, settings, line, logger, clock }: ConnectionParts) {
+  constructor({ name, ownership, settings, line, logger, clock, inspection, telemetry }: ConnectionParts) {
     super();
     this.name = name;
     this.ownership = ownership;
@@ -55,8 +59,10 @@ export class Connection extends ClientMethodsBase {
     );
     const { missedHeartbeats } = settings.liveness;
     this.#actor = new ConnectionActor(
+      name,
       { ...settings.recovery, ownership, lazy: settings.lazy, missedHeartbeats },
       clock,
+      inspection,
       {
         open: (input, signal) => this.#generations.open(input, signal),
         verify: () => this.#generations.verify(),
@@ -75,6 +81,8 @@ export class Connection extends ClientMethodsBase {
       ownership,
       settings,
       clock,
+      inspection,
+      telemetry,
       actor: this.#actor,
       generations: this.#generations,
       judge: this.#judge,

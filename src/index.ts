@@ -30,6 +30,7 @@ export type {
   SuppliedClient,
   SuppliedSession,
 } from './handles.ts';
+export type { InspectionObserver } from './inspection.ts';
 export type { Logger } from './logger.ts';
 export type { ReplayOptions } from './operations.ts';
 export type {
@@ -45,5 +46,6 @@ export type {
 } from './options.ts';
 export type { ConnectionStatus } from './status.ts';
 export { createSupervisor, type Supervisor, type SupervisorOptions } from './supervisor.ts';
+export type { Telemetry } from './telemetry.ts';
 export type { HttpDescription, OwnedTransport } from './transports/recipe.ts';
 export type { StdioDescription } from './transports/stdio.ts';

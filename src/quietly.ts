@@ -1,6 +1,8 @@
-/** Runs a hook of the host's. One that throws harms nobody. */
-export function quietly(hook: () => void): void {
+/** Runs a hook of the host's. One that throws harms nobody, and has returned nothing. */
+export function quietly<Result>(hook: () => Result): Result | undefined {
   try {
-    hook();
-  } catch {}
+    return hook();
+  } catch {
+    return undefined;
+  }
 }

@@ -15,10 +15,12 @@ import {
   type SuppliedClient,
   type SuppliedSession,
 } from './handles.ts';
+import { deferred, Inspection, type InspectionObserver } from './inspection.ts';
 import { LentLine } from './lent-line.ts';
 import { guardedLogger, type Logger } from './logger.ts';
 import type { AdoptOptions, OwnOptions } from './options.ts';
 import { OwnedLine } from './owned-line.ts';
+import { type AttachedTelemetry, guardedTelemetry, type Telemetry } from './telemetry.ts';
 import type { ClientShape, SessionShape } from './transports/client-shape.ts';
 import { sessionAsClient } from './transports/session-client.ts';
 import { adoptSettings, checkName, checkSupervisorOptions, ownSettings } from './validation.ts';
@@ -32,6 +34,14 @@ export interface SupervisorOptions {
    * handlers. Not for clients that `connect` returns: those come as that function made them.
    */
   readonly setup?: ((client: Client) => void | Promise<void>) | undefined;
+  /**
+   * Looks on at the machines: any XState inspection observer, such as `statelyInspector()` of `mcp-steward/inspect`
+   * or the `inspect` of an inspector of `@statelyai/inspect`. It is told soon after each step, in order; one that
+   * throws or is slow harms no call. No machine holds a header, a token, an argument, a result or an error text.
+   */
+  readonly inspect?: InspectionObserver | undefined;
+  /** Traces and metrics: `openTelemetry()` of `mcp-steward/opentelemetry`. */
+  readonly telemetry?: Telemetry | undefined;
   readonly logger?: Logger | undefined;
   /** Runs the machines' timers; for tests. */
   readonly clock?: Clock | undefined;
@@ -79,16 +89,28 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   return new SupervisorMap(options);
 }
 
+/** For what looks on at a supervisor that is running. */
+export function inspectionOf(supervisor: Supervisor): Inspection {
+  return (supervisor as SupervisorMap).inspection;
+}
+
 class SupervisorMap implements Supervisor {
+  readonly inspection = new Inspection();
   readonly #connections = new Map<string, Connection & ConnectionHandle>();
   readonly #options: SupervisorOptions;
   readonly #logger: Logger;
+  readonly #telemetry: AttachedTelemetry | undefined;
   #closed = false;
 
   constructor(options: SupervisorOptions) {
     checkSupervisorOptions(options);
     this.#options = options;
     this.#logger = guardedLogger(options.logger);
+    if (options.inspect !== undefined) {
+      const onThrow = () => this.#logger.error({}, 'The inspect observer threw');
+      this.inspection.add(deferred(options.inspect, onThrow));
+    }
+    if (options.telemetry !== undefined) this.#telemetry = guardedTelemetry(options.telemetry, this);
   }
 
   get connections(): ReadonlyMap<string, ConnectionHandle> {
@@ -106,6 +128,8 @@ class SupervisorMap implements Supervisor {
       settings,
       logger: this.#logger,
       clock,
+      inspection: this.inspection,
+      telemetry: this.#telemetry,
       line: (hooks) => new OwnedLine(options, identity, settings.timeouts, hooks),
     });
     return this.#add(handle) as unknown as OwnedConnection;
@@ -130,6 +154,7 @@ class SupervisorMap implements Supervisor {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#connections.values()].map((connection) => connection.close()));
+    this.#telemetry?.detach();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -152,6 +177,8 @@ class SupervisorMap implements Supervisor {
       settings,
       logger: this.#logger,
       clock: this.#options.clock,
+      inspection: this.inspection,
+      telemetry: this.#telemetry,
       line: (hooks) => new LentLine(supplied, asClient, hooks),
     });
     return this.#add(handle) as unknown as CallerOwnedConnection<Supplied>;

@@ -5,6 +5,7 @@ import type { Evidence, Ownership, ReplayPolicy } from '../machines/vocabulary.t
 import { type Call, remainingMs } from './call.ts';
 import type { Clock } from './clock.ts';
 import type { OperationFailure } from './errors.ts';
+import type { Inspection } from './inspection.ts';
 import type { FailedDial } from './line.ts';
 import { answerToConfirming, answerToWaiting, type Present } from './trouble-answers.ts';
 import { endingError } from './trouble-errors.ts';
@@ -22,6 +23,7 @@ export interface TroubleHost {
   readonly ownership: Ownership;
   /** Keeps the deadline of a call that waits, and with it the host's process. */
   readonly clock: Clock;
+  readonly inspection: Inspection;
   present(): Present;
   lastDial(): FailedDial | undefined;
   policyOf(call: Call): ReplayPolicy;
@@ -138,10 +140,13 @@ export class Troubles {
     obstacle: OperationFailure | undefined,
   ): Promise<unknown> {
     const evidence = failure?.evidence ?? obstacle;
-    const { ownership } = this.host;
+    const { name, ownership, inspection } = this.host;
+    const { kind } = call.spec;
     const actor = createActor(runnableOperationMachine, {
+      id: `${name}: ${kind}`,
+      ...inspection.actorOptions(name),
       input: {
-        kind: call.spec.kind,
+        kind,
         policy: this.host.policyOf(call),
         ownership,
         evidence: evidence === undefined ? null : bare(evidence),
@@ -149,6 +154,7 @@ export class Troubles {
         admission,
       },
     });
+    inspection.began(actor, name);
     const sent = failure !== undefined;
     const trouble: Trouble = {
       owner: this,
@@ -175,6 +181,7 @@ export class Troubles {
       signal?.addEventListener('abort', abort, { once: true });
       const end = () => {
         this.#all.delete(trouble);
+        this.host.inspection.ended(actor);
         clock.clearTimeout(timer);
         signal?.removeEventListener('abort', abort);
       };

@@ -127,6 +127,12 @@ const supervisor = z.strictObject({
   clientInfo: z.looseObject({ name: text, version: text }, { error: 'expected { name, version }' }),
   capabilities: object.optional(),
   setup: callable.optional(),
+  inspect: z
+    .custom<object>((value) => typeof value === 'function' || typeof Object(value).next === 'function', {
+      error: 'expected an XState inspection observer: a function, or an object with next()',
+    })
+    .optional(),
+  telemetry: z.looseObject({ attach: callable }).optional(),
   logger: z.looseObject({ debug: callable, info: callable, warn: callable, error: callable }).optional(),
   clock: z.looseObject({ setTimeout: callable, clearTimeout: callable }).optional(),
 });

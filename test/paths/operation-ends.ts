@@ -26,6 +26,7 @@ export function whatCallerGets(
       options: { signal: SIGNAL },
       timeoutMs: 60_000,
       startedAt: 0,
+      observer: undefined,
     },
     sent: sends > 0,
     error: SDK_ERROR,

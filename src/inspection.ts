@@ -1,0 +1,78 @@
+/** Those who look on at the machines of one supervisor. While there is nobody, it costs nothing. */
+import { type AnyActorRef, type InspectionEvent, type Observer, toObserver } from 'xstate';
+import { quietly } from './quietly.ts';
+
+/** Told of each step of each machine as it happens, so it must be quick. One that throws harms nobody. */
+export type Onlooker = (event: InspectionEvent, connection: string) => void;
+
+/** What XState takes: `createInspector().inspect` of `@statelyai/inspect`, or a function. */
+export type InspectionObserver = Observer<InspectionEvent> | ((event: InspectionEvent) => void);
+
+export class Inspection {
+  readonly #onlookers = new Set<Onlooker>();
+  /** The actors that run, and whether they already tell what they do. */
+  readonly #running = new Map<AnyActorRef, { connection: string; tells: boolean }>();
+
+  /** For `createActor`. */
+  actorOptions(connection: string): { inspect?: (event: InspectionEvent) => void } {
+    if (this.#onlookers.size === 0) return {};
+    return { inspect: (event) => this.#tell(event, connection) };
+  }
+
+  /** An actor that was created with these options, so that those who come later learn of it too. */
+  began(actor: AnyActorRef, connection: string): void {
+    this.#running.set(actor, { connection, tells: this.#onlookers.size > 0 });
+  }
+
+  ended(actor: AnyActorRef): void {
+    this.#running.delete(actor);
+  }
+
+  /** Returns a function that removes the onlooker. One that comes late is told first which actors there are. */
+  add(onlooker: Onlooker): () => void {
+    this.#onlookers.add(onlooker);
+    for (const [actorRef, running] of this.#running) {
+      const { connection, tells } = running;
+      quietly(() => onlooker({ type: '@xstate.actor', actorRef, rootId: actorRef.sessionId }, connection));
+      if (tells) continue;
+      running.tells = true;
+      actorRef.system.inspect((event: InspectionEvent) => this.#tell(event, connection));
+    }
+    return () => this.#onlookers.delete(onlooker);
+  }
+
+  /** XState would lose the event under which an onlooker throws. */
+  #tell(event: InspectionEvent, connection: string): void {
+    for (const onlooker of this.#onlookers) quietly(() => onlooker(event, connection));
+  }
+}
+
+/**
+ * A host's own observer, which may be slow: told in order, but never in the middle of a step.
+ * `onThrow` is called once.
+ */
+export function deferred(observer: InspectionObserver, onThrow: () => void): Onlooker {
+  const { next } = toObserver(observer as Observer<InspectionEvent>);
+  let queue: InspectionEvent[] = [];
+  let thrown = false;
+  const failed = () => {
+    if (!thrown) onThrow();
+    thrown = true;
+  };
+  const flush = () => {
+    const events = queue;
+    queue = [];
+    for (const event of events) {
+      try {
+        const result: unknown = next?.(event);
+        if (result instanceof Promise) result.catch(failed);
+      } catch {
+        failed();
+      }
+    }
+  };
+  return (event) => {
+    if (queue.length === 0) setTimeout(flush, 0);
+    queue.push(event);
+  };
+}

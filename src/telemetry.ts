@@ -1,0 +1,64 @@
+/** What tracing and metrics are told. Those who are told can neither delay nor break a call. */
+import type { Evidence, OperationKind, Ownership } from '../machines/vocabulary.ts';
+import type { ConnectionHandle } from './handles.ts';
+import type { Inspection } from './inspection.ts';
+import { quietly } from './quietly.ts';
+
+/** Given to `createSupervisor`; `openTelemetry()` of `mcp-steward/opentelemetry` makes one. */
+export interface Telemetry {
+  /** Called once for each supervisor that it was given to. */
+  attach(host: TelemetryHost): AttachedTelemetry;
+}
+
+export interface TelemetryHost {
+  readonly connections: ReadonlyMap<string, ConnectionHandle>;
+  readonly inspection: Inspection;
+}
+
+export interface AttachedTelemetry {
+  /** A call begins; whoever returns nothing does not hear of it again. */
+  callBegan(call: CallFacts): CallObserver | undefined;
+  /** The supervisor has closed. */
+  detach(): void;
+}
+
+export interface CallFacts {
+  readonly connection: string;
+  readonly ownership: Ownership;
+  readonly method: string;
+  readonly kind: OperationKind;
+  /** As the caller gave them. Nothing of them may be told to anyone but the server. */
+  readonly params: unknown;
+}
+
+export interface CallObserver {
+  /** What is sent: the caller's parameters, to which a trace context may have been added. */
+  readonly params: unknown;
+  /** It is handed to a generation's client, for the first time or again. */
+  sent(generation: number): void;
+  /** A send failed. */
+  failed(evidence: Evidence, generation: number): void;
+  answered(result: unknown): void;
+  rejected(error: unknown): void;
+}
+
+/** What throws is passed over. */
+export function guardedTelemetry(telemetry: Telemetry, host: TelemetryHost): AttachedTelemetry | undefined {
+  const attached = quietly(() => telemetry.attach(host));
+  if (attached === undefined) return undefined;
+  return {
+    callBegan: (call) => guardedObserver(quietly(() => attached.callBegan(call))),
+    detach: () => quietly(() => attached.detach()),
+  };
+}
+
+function guardedObserver(observer: CallObserver | undefined): CallObserver | undefined {
+  if (observer === undefined) return undefined;
+  return {
+    params: observer.params,
+    sent: (generation) => quietly(() => observer.sent(generation)),
+    failed: (evidence, generation) => quietly(() => observer.failed(evidence, generation)),
+    answered: (result) => quietly(() => observer.answered(result)),
+    rejected: (error) => quietly(() => observer.rejected(error)),
+  };
+}
