@@ -1,6 +1,9 @@
 /** Where each state and each transition of a chart is drawn. */
-import ELK, { type ElkExtendedEdge, type ElkNode } from 'elkjs/lib/elk.bundled.js';
+import elk, { type ElkExtendedEdge, type ElkNode } from 'elkjs/lib/elk.bundled.js';
 import type { Chart, ChartState, ChartTransition } from '../src/inspect/chart.ts';
+
+/** Its types say that the class is a property of the module; it is the module. */
+const ELK = elk as unknown as typeof elk.default;
 
 export interface Point {
   readonly x: number;
@@ -62,7 +65,7 @@ export async function layOut({ id, states, transitions }: Chart): Promise<Layout
   const fromAny = transitions.some(({ from }) => from === ANY.id);
   const chart = { id, states: fromAny ? [...states, ANY] : states, transitions };
   const merged = mergeParallel(chart.transitions);
-  const graph = await new ELK().layout({
+  const graph: ElkNode = await new ELK().layout({
     id: 'root',
     layoutOptions: OPTIONS,
     children: childrenOf(chart, undefined),

@@ -116,8 +116,11 @@ export class Calls {
   }
 
   /** Made once, so that a call that succeeds does not pay for it. */
-  readonly #onFailure = (failed: FailedSend) =>
-    this.#troubles.failed(failed.call, this.#judgeAndReport(failed, 'direct'));
+  readonly #onFailure = (failed: FailedSend) => {
+    const failure = this.#judgeAndReport(failed, 'direct');
+    failed.call.observer?.inTrouble();
+    return this.#troubles.failed(failed.call, failure);
+  };
 
   async #sendAgain(call: Call): Promise<unknown> {
     const generation = this.#parts.generations.current;
@@ -145,6 +148,7 @@ export class Calls {
     const { waitForReady, maxWaiting } = this.#parts.settings.recovery;
     const full = this.#troubles.waiting >= maxWaiting;
     const admission = !waitForReady ? 'not-waiting' : full ? 'queue-full' : 'waits';
+    call.observer?.inTrouble();
     return this.#troubles.arrived(call, admission, this.#obstacle());
   }
 

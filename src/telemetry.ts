@@ -38,6 +38,8 @@ export interface CallObserver {
   sent(generation: number): void;
   /** A send failed. */
   failed(evidence: Evidence, generation: number): void;
+  /** It is in trouble: the operation machine that is created next, before anything else happens, is its own. */
+  inTrouble(): void;
   answered(result: unknown): void;
   rejected(error: unknown): void;
 }
@@ -58,6 +60,7 @@ function guardedObserver(observer: CallObserver | undefined): CallObserver | und
     params: observer.params,
     sent: (generation) => quietly(() => observer.sent(generation)),
     failed: (evidence, generation) => quietly(() => observer.failed(evidence, generation)),
+    inTrouble: () => quietly(() => observer.inTrouble()),
     answered: (result) => quietly(() => observer.answered(result)),
     rejected: (error) => quietly(() => observer.rejected(error)),
   };

@@ -14,10 +14,19 @@ export class LocalServer implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #token = randomBytes(24).toString('base64url');
+  readonly #isPublic: (path: string) => boolean;
   #port = 0;
 
-  /** `onUpgrade`: for WebSockets. Both are called only for requests that were let in. */
-  constructor(onRequest: Handler, onUpgrade?: UpgradeHandler) {
+  /**
+   * `onUpgrade`: for WebSockets. Both are called only for requests that were let in. `isPublic`: paths that need no
+   * token, because a page's own modules cannot pass it on to those that they import.
+   */
+  constructor(
+    onRequest: Handler,
+    onUpgrade?: UpgradeHandler,
+    isPublic: (path: string) => boolean = () => false,
+  ) {
+    this.#isPublic = isPublic;
     this.#server = createServer((request, response) => {
       const refusal = this.#refusal(request);
       if (refusal === undefined) onRequest(request, response, this.#urlOf(request));
@@ -71,8 +80,9 @@ export class LocalServer implements AsyncDisposable {
     if (host === undefined || !hosts.includes(host)) return 421;
     if (origin !== undefined && origin !== `http://${host}`) return 403;
     if (!URL.canParse(url, this.url)) return 400;
-    const token = new URL(url, this.url).searchParams.get('token') ?? '';
-    return isEqual(token, this.#token) ? undefined : 401;
+    const { pathname, searchParams } = new URL(url, this.url);
+    if (this.#isPublic(pathname)) return undefined;
+    return isEqual(searchParams.get('token') ?? '', this.#token) ? undefined : 401;
   }
 
   #urlOf({ url = '' }: IncomingMessage): URL {

@@ -51,7 +51,7 @@ export function transportV1(target: Target, options: RawOptions = {}): RawV1['tr
   const url = target instanceof URL ? target : target.url;
   if (url.protocol === 'ws:') {
     // Node 20 has no WebSocket of its own.
-    globalThis.WebSocket ??= WebSocket;
+    globalThis.WebSocket ??= WebSocket as unknown as typeof globalThis.WebSocket;
     return new WebSocketClientTransport(url);
   }
   const init = {

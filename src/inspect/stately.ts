@@ -1,0 +1,117 @@
+/** The Stately inspector for a host that runs in Node: one WebSocket for viewers, and a page that has one. */
+import { randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { InspectionEvent } from 'xstate';
+import { LocalServer } from './local-server.ts';
+import { openInBrowser } from './open-in-browser.ts';
+import { checkPort } from './port.ts';
+import { statelyEvent } from './stately-events.ts';
+import { StatelyHistory } from './stately-history.ts';
+
+export interface StatelyInspectorOptions {
+  /** Where it listens, on 127.0.0.1. Default 0: any free port. */
+  readonly port?: number | undefined;
+  /** Open the page in the default browser. Default false. */
+  readonly open?: boolean | undefined;
+}
+
+export interface StatelyInspector extends AsyncDisposable {
+  /** For `createSupervisor({ inspect })`. */
+  next(event: InspectionEvent): void;
+  /**
+   * The page with Stately's own viewer, once it listens; a WebSocket client finds the events at the same address
+   * with `ws:` (`createWebSocketReceiver({ server })`). Its token lets in whoever has it. Rejects when the port is
+   * taken.
+   */
+  readonly url: Promise<URL>;
+  close(): Promise<void>;
+}
+
+const VIEWER = 'https://stately.ai';
+const MAX_UNREAD_BYTES = 1_000_000;
+
+/**
+ * Shows every connection, and every operation in trouble, as an actor with its state and its events, in the protocol
+ * of `@statelyai/inspect` 0.7. It listens on 127.0.0.1 only, keeps no process alive, and tells only what the list in
+ * `redaction.ts` allows. The viewer in the page is Stately's, from its web site; without internet use
+ * `supervisor.page()`.
+ *
+ * @throws {InvalidOptionsError} for a port that is none.
+ * @example
+ * const inspector = statelyInspector({ open: true });
+ * const supervisor = createSupervisor({ clientInfo, inspect: inspector });
+ * console.log(`${await inspector.url}`);
+ */
+export function statelyInspector({ port = 0, open = false }: StatelyInspectorOptions = {}): StatelyInspector {
+  checkPort(port);
+  const history = new StatelyHistory();
+  const sockets = new WebSocketServer({ noServer: true });
+  const server = new LocalServer(
+    (_request, response) => sendPage(response),
+    (request, socket, head) => sockets.handleUpgrade(request, socket, head, greet),
+  );
+  const url = server.listen(port).then(() => server.url);
+  // Whoever waits for it hears of a port that is taken; for everyone else there is just no viewer.
+  url.then((address) => open && openInBrowser(address)).catch(() => {});
+
+  function greet(viewer: WebSocket): void {
+    viewer.on('error', () => viewer.terminate());
+    for (const event of history.events()) viewer.send(JSON.stringify(event));
+  }
+
+  return {
+    next(inspectionEvent) {
+      const event = statelyEvent(inspectionEvent);
+      if (event === undefined) return;
+      history.add(event);
+      if (sockets.clients.size > 0) broadcast(sockets.clients, JSON.stringify(event));
+    },
+    url,
+    async close() {
+      for (const viewer of sockets.clients) viewer.terminate();
+      await url.catch(() => {});
+      await server.close();
+    },
+    [Symbol.asyncDispose]() {
+      return this.close();
+    },
+  };
+}
+
+/** One that does not read is let go: it may come back, and gets the history. */
+function broadcast(viewers: Iterable<WebSocket>, message: string): void {
+  for (const viewer of viewers) {
+    if (viewer.bufferedAmount > MAX_UNREAD_BYTES) viewer.terminate();
+    else viewer.send(message);
+  }
+}
+
+/** Hands what comes over the WebSocket to Stately's viewer, and to nobody else. */
+const BRIDGE = `
+const viewer = document.querySelector('iframe');
+const early = [];
+let isListening = false;
+addEventListener('message', ({ origin, data }) => {
+  if (origin !== '${VIEWER}' || data?.type !== '@statelyai.connected') return;
+  isListening = true;
+  for (const event of early.splice(0)) tell(event);
+});
+const tell = (event) => viewer.contentWindow.postMessage(event, '${VIEWER}');
+const socket = new WebSocket(location.href.replace('http', 'ws'));
+socket.onmessage = ({ data }) => (isListening ? tell(JSON.parse(data)) : early.push(JSON.parse(data)));
+`;
+
+function sendPage(response: ServerResponse): void {
+  const nonce = randomBytes(16).toString('base64');
+  response.writeHead(200, {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': `default-src 'none'; frame-src ${VIEWER}; connect-src 'self'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  });
+  response.end(
+    `<!doctype html><html lang="en"><title>mcp-steward: Stately inspector</title><style nonce="${nonce}">html,body,iframe{margin:0;border:0;width:100%;height:100%}</style><iframe title="Stately inspector" src="${VIEWER}/inspect"></iframe><script nonce="${nonce}">${BRIDGE}</script></html>`,
+  );
+}

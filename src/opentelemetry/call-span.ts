@@ -1,0 +1,122 @@
+/** The span of one operation, from the call until its caller has a result or an error, whatever lies between. */
+import { type Span, type SpanContext, SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api';
+import type { Evidence } from '../../machines/vocabulary.ts';
+import { OutcomeUnknownError, SupervisorError } from '../errors.ts';
+import type { Step } from '../inspect/steps.ts';
+import type { CallFacts, CallObserver } from '../telemetry.ts';
+import { CAUSE, CONNECTION, ERROR_TYPE, EXECUTION, GENERATION, KIND, OUTCOME, SENDS } from './attributes.ts';
+import { type CallDescription, describeCall } from './call-description.ts';
+import type { ConnectionTrace } from './connection-trace.ts';
+import { errorAttributes } from './error-type.ts';
+import { type Instruments, secondsSince } from './instruments.ts';
+import { withTraceContext } from './trace-context.ts';
+
+export interface CallSpanParts {
+  readonly tracer: Tracer;
+  readonly instruments: Instruments;
+  /** None for a call on a handle that is closed. */
+  readonly connection: ConnectionTrace | undefined;
+  readonly propagate: boolean;
+  /** The operation machine that is created next belongs to this call. */
+  readonly expectMachine: (call: CallSpan) => void;
+}
+
+export class CallSpan implements CallObserver {
+  readonly params: unknown;
+  readonly #parts: CallSpanParts;
+  readonly #facts: CallFacts;
+  readonly #description: CallDescription;
+  readonly #span: Span;
+  readonly #startedAt = performance.now();
+  #sends = 0;
+  #generation: number | undefined;
+  /** Of the last send that failed. */
+  #evidence: Evidence | undefined;
+  /** The final state of its machine; a call that met no trouble has none. */
+  #finalState: string | undefined;
+  #ended = false;
+
+  constructor(facts: CallFacts, parts: CallSpanParts) {
+    this.#parts = parts;
+    this.#facts = facts;
+    this.#description = describeCall(facts);
+    const { name, attributes } = this.#description;
+    this.#span = parts.tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes });
+    this.params = parts.propagate ? withTraceContext(facts.params, this.spanContext) : facts.params;
+  }
+
+  get spanContext(): SpanContext {
+    return this.#span.spanContext();
+  }
+
+  link(context: SpanContext): void {
+    if (!this.#ended) this.#span.addLink({ context });
+  }
+
+  sent(generation: number): void {
+    this.#sends++;
+    this.#generation = generation;
+    if (this.#sends === 1) return;
+    this.#span.addEvent('sent again', { [GENERATION]: generation });
+    this.#parts.instruments.replays.add(1, this.#labels);
+  }
+
+  failed(evidence: Evidence, generation: number): void {
+    this.#evidence = evidence;
+    this.#parts.connection?.failed(this, evidence, generation);
+  }
+
+  inTrouble(): void {
+    this.#parts.expectMachine(this);
+  }
+
+  /** A step of its machine. */
+  took({ from, to, ended }: Step): void {
+    if (ended) this.#finalState = to;
+    if (from === to) return;
+    if (to === 'awaiting') {
+      this.#span.addEvent('waiting');
+      this.#parts.connection?.waits(this);
+    }
+    if (from === 'awaiting') this.#parts.connection?.waitsNoMore(this);
+  }
+
+  answered(result: unknown): void {
+    const { method } = this.#facts;
+    const isToolError = method === 'tools/call' && (Object(result) as { isError?: unknown }).isError === true;
+    this.#end('answered', isToolError ? { [ERROR_TYPE]: 'tool_error' } : undefined, this.#evidence);
+  }
+
+  rejected(error: unknown): void {
+    const isOurs = error instanceof SupervisorError;
+    // Refused before it came to a machine: the connection is closed, or the caller's signal was already aborted.
+    const outcome = this.#finalState ?? (isOurs ? 'unavailable' : 'cancelled');
+    const evidence = isOurs ? error.evidence : this.#evidence;
+    this.#end(outcome, errorAttributes(error, this.#evidence, outcome), evidence);
+    if (error instanceof OutcomeUnknownError) this.#parts.instruments.unknownOutcomes.add(1, this.#labels);
+  }
+
+  get #labels() {
+    return { [CONNECTION]: this.#facts.connection, [KIND]: this.#facts.kind };
+  }
+
+  #end(
+    outcome: string,
+    failure: ReturnType<typeof errorAttributes> | undefined,
+    evidence: Evidence | undefined,
+  ): void {
+    this.#ended = true;
+    this.#span.setAttributes({ [OUTCOME]: outcome, [SENDS]: this.#sends, ...failure });
+    if (this.#generation !== undefined) this.#span.setAttribute(GENERATION, this.#generation);
+    if (evidence !== undefined) {
+      this.#span.setAttributes({ [CAUSE]: evidence.cause, [EXECUTION]: evidence.execution });
+    }
+    if (failure !== undefined) this.#span.setStatus({ code: SpanStatusCode.ERROR });
+    this.#span.end();
+    this.#parts.instruments.operationDuration.record(secondsSince(this.#startedAt), {
+      ...this.#description.attributes,
+      ...failure,
+      [OUTCOME]: outcome,
+    });
+  }
+}

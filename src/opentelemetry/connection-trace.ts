@@ -1,0 +1,100 @@
+/** What is told of one connection: its losses, its recreations, and which calls had to do with them. */
+import type { Tracer } from '@opentelemetry/api';
+import { type Cause, type Evidence, isStricken, type Ownership } from '../../machines/vocabulary.ts';
+import type { Step } from '../inspect/steps.ts';
+import { CAUSE, CONNECTION, OUTCOME, OWNERSHIP } from './attributes.ts';
+import type { CallSpan } from './call-span.ts';
+import { type Instruments, secondsSince } from './instruments.ts';
+import { Recreation, type RecreationEnd } from './recreation.ts';
+
+/** What is read here of the machine's context; the list of what may leave has let it through. */
+interface Known {
+  readonly ownership: Ownership;
+  readonly generation: number;
+  readonly cause?: Cause;
+}
+
+export class ConnectionTrace {
+  readonly #name: string;
+  readonly #tracer: Tracer;
+  readonly #instruments: Instruments;
+  #generation = 0;
+  #lostAt: number | undefined;
+  #recreation: Recreation | undefined;
+  /** Calls that wait for the connection, or were stricken on the current generation: a recreation would be theirs. */
+  readonly #concerned = new Set<CallSpan>();
+
+  constructor(name: string, tracer: Tracer, instruments: Instruments) {
+    this.#name = name;
+    this.#tracer = tracer;
+    this.#instruments = instruments;
+  }
+
+  /** A step of its machine. */
+  took(step: Step): void {
+    const { path, to, event, detail } = step;
+    const known = step.context as unknown as Known;
+    this.#generation = known.generation;
+    if (path.includes('lost')) this.#lost(known);
+    if (event === 'open failed') this.#recreation?.dialFailed((detail.error as { cause?: Cause }).cause);
+    if (stateOf(to) === 'recreating') this.#recreates(path, known);
+    else this.#recreatesNot(stateOf(to), known);
+    // Also when a probe was answered: whatever a call met, it was no loss of this generation.
+    if (path.length > 0 && to === 'ready.steady') this.#usable(known);
+  }
+
+  /** A send failed. */
+  failed(call: CallSpan, evidence: Evidence, generation: number): void {
+    if (generation === this.#generation && isStricken(evidence)) this.waits(call);
+  }
+
+  /** It waits for the connection. */
+  waits(call: CallSpan): void {
+    if (this.#recreation === undefined) this.#concerned.add(call);
+    else this.#recreation.link(call);
+  }
+
+  waitsNoMore(call: CallSpan): void {
+    this.#concerned.delete(call);
+  }
+
+  #lost({ ownership, cause }: Known): void {
+    this.#lostAt = performance.now();
+    this.#instruments.losses.add(1, {
+      [CONNECTION]: this.#name,
+      [OWNERSHIP]: ownership,
+      [CAUSE]: cause ?? 'unrecognised',
+    });
+  }
+
+  #recreates(path: readonly string[], { generation, cause }: Known): void {
+    if (this.#recreation === undefined) {
+      this.#recreation = new Recreation(this.#tracer, this.#name, generation, cause);
+      for (const call of this.#concerned) this.#recreation.link(call);
+      this.#concerned.clear();
+    }
+    if (path.includes('recreating.opening')) this.#recreation.dialled();
+  }
+
+  #recreatesNot(state: string, { generation, cause }: Known): void {
+    const recreation = this.#recreation;
+    if (recreation === undefined) return;
+    this.#recreation = undefined;
+    const outcome = (state === 'closing' ? 'closed' : state) as RecreationEnd['outcome'];
+    recreation.end({ outcome, generation: outcome === 'ready' ? generation : undefined, cause });
+    this.#instruments.recreations.add(1, { [CONNECTION]: this.#name, [OUTCOME]: outcome });
+  }
+
+  #usable({ ownership }: Known): void {
+    this.#concerned.clear();
+    if (this.#lostAt === undefined) return;
+    const attributes = { [CONNECTION]: this.#name, [OWNERSHIP]: ownership };
+    this.#instruments.recoveryDuration.record(secondsSince(this.#lostAt), attributes);
+    this.#lostAt = undefined;
+  }
+}
+
+/** `ready` of `ready.steady`. */
+function stateOf(name: string): string {
+  return name.split('.')[0] as string;
+}

@@ -1,0 +1,60 @@
+/** `mcp-steward/opentelemetry`: traces and metrics, through nothing but `@opentelemetry/api`. */
+import { type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api';
+import type { Telemetry } from '../telemetry.ts';
+import { Gauges } from './gauges.ts';
+import { createInstruments } from './instruments.ts';
+import { SupervisorTrace } from './supervisor-trace.ts';
+
+export interface OpenTelemetryOptions {
+  /** Default: the global one. */
+  readonly tracerProvider?: TracerProvider | undefined;
+  /** Default: the global one. */
+  readonly meterProvider?: MeterProvider | undefined;
+  /**
+   * Adds W3C trace context (`traceparent`, `tracestate`) to the `_meta` of requests that have parameters, unless the
+   * caller has put one there. Default false: the server gets what the caller gave.
+   */
+  readonly propagate?: boolean | undefined;
+}
+
+const SCOPE = 'mcp-steward';
+
+/**
+ * For `createSupervisor({ telemetry })`. A client span for each operation, by OpenTelemetry's conventions for MCP; a
+ * span for each recreation, linked with the operations that were stricken or waited; and metrics. Nothing of a call is
+ * told but its method, and the name of its tool or prompt: no argument, result, URI, header or error message.
+ *
+ * ```ts
+ * const supervisor = createSupervisor({ clientInfo, telemetry: openTelemetry({ propagate: true }) });
+ * ```
+ */
+export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
+  const { propagate = false } = options;
+  let made: ReturnType<typeof make> | undefined;
+  return {
+    attach(host) {
+      // Not before there is a supervisor: hosts set the global providers while they start.
+      made ??= make(options);
+      const { tracer, instruments, gauges } = made;
+      const supervisor = new SupervisorTrace(tracer, instruments, propagate);
+      const lookAway = host.inspection.add(supervisor.onlooker);
+      gauges.add(host);
+      return {
+        callBegan: (call) => supervisor.callBegan(call),
+        detach() {
+          lookAway();
+          gauges.remove(host);
+        },
+      };
+    },
+  };
+}
+
+function make({ tracerProvider = trace, meterProvider = metrics }: OpenTelemetryOptions) {
+  const meter = meterProvider.getMeter(SCOPE);
+  return {
+    tracer: tracerProvider.getTracer(SCOPE),
+    instruments: createInstruments(meter),
+    gauges: new Gauges(meter),
+  };
+}

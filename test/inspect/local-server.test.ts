@@ -1,0 +1,88 @@
+/** Who may look: only who has the token, from this machine, and no other page in the same browser. */
+import { request } from 'node:http';
+import { createConnection } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { type StatelyInspector, statelyInspector } from '../../src/inspect/index.ts';
+
+let inspector: StatelyInspector;
+let url: URL;
+
+beforeAll(async () => {
+  inspector = statelyInspector();
+  url = await inspector.url;
+});
+afterAll(() => inspector.close());
+
+function statusOf(path: string, headers: Record<string, string> = {}): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', port: url.port, path, headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+function upgradeStatus(address: string, origin?: string): Promise<number | 'open'> {
+  return new Promise((resolve) => {
+    const socket = new WebSocket(address, origin === undefined ? {} : { origin });
+    socket.on('unexpected-response', (_request, response) => resolve(response.statusCode ?? 0));
+    socket.on('error', () => {});
+    socket.on('open', () => {
+      resolve('open');
+      socket.close();
+    });
+  });
+}
+
+describe('a request', () => {
+  const path = () => `${url.pathname}${url.search}`;
+
+  it('with the token is let in', async () => {
+    expect(await statusOf(path())).toBe(200);
+    expect(await statusOf(path(), { host: `localhost:${url.port}` })).toBe(200);
+    expect(await statusOf(path(), { origin: url.origin })).toBe(200);
+  });
+
+  it('without it, or with another, is not', async () => {
+    expect(await statusOf('/')).toBe(401);
+    expect(await statusOf('/?token=')).toBe(401);
+    expect(await statusOf(`${path()}x`)).toBe(401);
+  });
+
+  it('for another host, which resolves to this machine, is not', async () => {
+    expect(await statusOf(path(), { host: `evil.example:${url.port}` })).toBe(421);
+    expect(await statusOf(path(), { host: '127.0.0.1' })).toBe(421);
+  });
+
+  it('from a page of another origin is not', async () => {
+    expect(await statusOf(path(), { origin: 'https://evil.example' })).toBe(403);
+    expect(await statusOf(path(), { origin: 'null' })).toBe(403);
+  });
+});
+
+describe('a WebSocket', () => {
+  it('is treated in the same way', async () => {
+    const address = url.href.replace('http', 'ws');
+    expect(await upgradeStatus(address)).toBe('open');
+    expect(await upgradeStatus(address, 'https://evil.example')).toBe(403);
+    expect(await upgradeStatus(`ws://127.0.0.1:${url.port}/`)).toBe(401);
+  });
+});
+
+it('no other interface of this machine has the port', async () => {
+  const others = Object.values(networkInterfaces()).flatMap((addresses) =>
+    (addresses ?? []).filter(({ internal, family }) => !internal && family === 'IPv4'),
+  );
+  for (const { address } of others) {
+    const reached = await new Promise<boolean>((resolve) => {
+      const socket = createConnection(Number(url.port), address);
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+      socket.once('connect', () => socket.destroy());
+    });
+    expect(reached, address).toBe(false);
+  }
+});

@@ -1,0 +1,85 @@
+/** `createSupervisor({ inspect })`: any observer, and whatever it does, no call suffers. */
+import { expect, it, vi } from 'vitest';
+import type { AnyActorRef, InspectionEvent } from 'xstate';
+import { createSupervisor, type InspectionObserver } from '../../src/index.ts';
+import { FaultServer } from '../../src/testing/index.ts';
+import { expectNoCrashes } from '../support/crashes.ts';
+
+expectNoCrashes();
+
+/** One call, a loss, and one more call that has to be sent again. */
+async function loseASession(inspect: InspectionObserver | undefined) {
+  await using server = await FaultServer.start();
+  const errors: string[] = [];
+  const logger = { debug() {}, info() {}, warn() {}, error: (_: object, text: string) => errors.push(text) };
+  await using supervisor = createSupervisor({
+    clientInfo: { name: 'host', version: '1.0.0' },
+    inspect,
+    logger,
+  });
+  const files = supervisor.own('files', { transport: server.target });
+  await files.callTool({ name: 'append', arguments: { key: 'a' } });
+  await server.evict();
+  await files.callTool({ name: 'append', arguments: { key: 'b' } });
+  const { executions, initializes } = server.counts();
+  return { executions, initializes, generation: files.generation, errors };
+}
+
+const RECOVERED = { executions: { a: 1, b: 1 }, initializes: 2, generation: 2 };
+
+it('a function is told of every machine, in order', async () => {
+  const events: InspectionEvent[] = [];
+  expect(await loseASession((event) => void events.push(event))).toMatchObject({ ...RECOVERED, errors: [] });
+  const actors = events.filter(({ type }) => type === '@xstate.actor').map(({ actorRef }) => actorRef);
+  expect(actors.map((actor) => (actor as AnyActorRef).id)).toEqual(
+    expect.arrayContaining(['files', 'files: tool']),
+  );
+  const values = events.flatMap((event) => {
+    if (event.type !== '@xstate.snapshot' || event.actorRef !== actors[0]) return [];
+    return [JSON.stringify((event.snapshot as unknown as { value: unknown }).value)];
+  });
+  expect(values.at(0)).toBe('{"connecting":"opening"}');
+  await vi.waitFor(() => expect(values).toContain('{"recreating":"opening"}'));
+});
+
+it('an observer with next() is told too', async () => {
+  const next = vi.fn();
+  expect(await loseASession({ next })).toMatchObject(RECOVERED);
+  expect(next).toHaveBeenCalled();
+});
+
+it('one that throws at everything breaks nothing, and is spoken of once', async () => {
+  const ends = await loseASession(() => {
+    throw new Error('observer');
+  });
+  expect(ends).toMatchObject({ ...RECOVERED, errors: ['The inspect observer threw'] });
+});
+
+it('one whose promise rejects breaks nothing, and is spoken of once', async () => {
+  const ends = await loseASession((async () => {
+    throw new Error('observer');
+  }) as () => void);
+  expect(ends).toMatchObject({ ...RECOVERED, errors: ['The inspect observer threw'] });
+});
+
+it('is never run in the middle of a call: one that is slow lets a dial begin first', async () => {
+  await using server = await FaultServer.start();
+  let told = 0;
+  await using supervisor = createSupervisor({
+    clientInfo: { name: 'host', version: '1.0.0' },
+    inspect: () => void told++,
+  });
+  const files = supervisor.own('files', { transport: server.target });
+  expect(files.state).toBe('connecting');
+  expect(told).toBe(0);
+  await vi.waitFor(() => expect(told).toBeGreaterThan(0));
+});
+
+it('what is no observer is refused', () => {
+  const clientInfo = { name: 'host', version: '1.0.0' };
+  for (const inspect of [{}, 'yes', 5, { next: 1 }]) {
+    expect(() => createSupervisor({ clientInfo, inspect: inspect as never })).toThrow(
+      'inspect: expected an XState inspection observer',
+    );
+  }
+});

@@ -1,0 +1,103 @@
+/** From a host in Node to a viewer: with `@statelyai/inspect`'s own receiver at the other end. */
+import { createWebSocketReceiver, type StatelyInspectionEvent } from '@statelyai/inspect';
+import { expect, it, vi } from 'vitest';
+import { createSupervisor } from '../../src/index.ts';
+import { statelyInspector } from '../../src/inspect/index.ts';
+import { FaultServer } from '../../src/testing/index.ts';
+import { expectNoCrashes } from '../support/crashes.ts';
+
+expectNoCrashes();
+
+const CLIENT_INFO = { name: 'host', version: '1.0.0' };
+
+/** What a viewer has been sent so far. */
+async function view(url: URL): Promise<StatelyInspectionEvent[]> {
+  const seen: StatelyInspectionEvent[] = [];
+  const server = url.href.replace('http', 'ws');
+  createWebSocketReceiver({ server }).subscribe((event) => void seen.push(event));
+  return seen;
+}
+
+function sessionOf(seen: readonly StatelyInspectionEvent[], name: string): string | undefined {
+  return seen.find((event) => event.type === '@xstate.actor' && event.name === name)?.sessionId;
+}
+
+/** The state values of an actor, in order, each once in a row. */
+function statesOf(seen: readonly StatelyInspectionEvent[], name: string): string[] {
+  const session = sessionOf(seen, name);
+  const values = seen.flatMap((event) => {
+    if (event.type !== '@xstate.snapshot' || event.sessionId !== session) return [];
+    return [JSON.stringify((event.snapshot as unknown as { value: unknown }).value)];
+  });
+  return values.filter((value, index) => value !== values[index - 1]);
+}
+
+const READY = '{"ready":"steady"}';
+
+it('shows each connection and each operation in trouble, under the name of the connection', async () => {
+  await using server = await FaultServer.start();
+  await using inspector = statelyInspector();
+  const seen = await view(await inspector.url);
+  await using supervisor = createSupervisor({ clientInfo: CLIENT_INFO, inspect: inspector });
+  const files = supervisor.own('files', { transport: server.target });
+  await files.callTool({ name: 'append', arguments: { key: 'a' } });
+  await server.evict();
+  await files.callTool({ name: 'append', arguments: { key: 'b' } });
+  expect(server.counts().executions).toEqual({ a: 1, b: 1 });
+
+  await vi.waitFor(() => expect(statesOf(seen, 'files: tool').at(-1)).toBe('"answered"'));
+  await vi.waitFor(() => expect(statesOf(seen, 'files').at(-1)).toBe(READY));
+  expect(statesOf(seen, 'files')).toEqual([
+    '{"connecting":"opening"}',
+    READY,
+    // The attempt of the first dial has not been given back yet.
+    '{"recreating":"backingOff"}',
+    '{"recreating":"opening"}',
+    READY,
+  ]);
+  const session = sessionOf(seen, 'files');
+  const told = seen.flatMap((event) =>
+    event.type === '@xstate.event' && event.sessionId === session ? [event.event] : [],
+  );
+  expect(told).toContainEqual({
+    type: 'lost',
+    generation: 1,
+    cause: 'session-unknown',
+    stricken: { kind: 'tool', policy: 'if-unsent', execution: 'none' },
+  });
+});
+
+it('shows a viewer that comes late what there is, and what has happened', async () => {
+  await using server = await FaultServer.start();
+  await using inspector = statelyInspector();
+  await using supervisor = createSupervisor({ clientInfo: CLIENT_INFO, inspect: inspector });
+  const files = supervisor.own('files', { transport: server.target });
+  await files.ping();
+  const first = await view(await inspector.url);
+  await vi.waitFor(() => expect(statesOf(first, 'files').at(-1)).toBe(READY));
+  await files.close();
+  await vi.waitFor(() => expect(statesOf(first, 'files').at(-1)).toBe('"closed"'));
+  const second = await view(await inspector.url);
+  await vi.waitFor(() => expect(statesOf(second, 'files')).toEqual(statesOf(first, 'files')));
+});
+
+it('hands over the machine as it stands in the source', async () => {
+  await using server = await FaultServer.start();
+  await using inspector = statelyInspector();
+  await using supervisor = createSupervisor({ clientInfo: CLIENT_INFO, inspect: inspector });
+  supervisor.own('files', { transport: server.target });
+  const seen = await view(await inspector.url);
+  await vi.waitFor(() => expect(sessionOf(seen, 'files')).toBeDefined());
+  const [actor] = seen.filter((event) => event.type === '@xstate.actor');
+  const definition = JSON.parse(actor?.definition ?? '{}');
+  expect(definition.id).toBe('connection');
+  expect(Object.keys(definition.states)).toContain('failed-ownership');
+});
+
+it('says that the port is taken, and harms nobody who does not ask', async () => {
+  await using first = statelyInspector();
+  const port = Number((await first.url).port);
+  await using second = statelyInspector({ port });
+  await expect(second.url).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  expect(() => statelyInspector({ port: 70_000 })).toThrow('port: expected a port of 0');
+});
