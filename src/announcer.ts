@@ -1,9 +1,18 @@
-/** Says to logs and listeners what has happened to one connection, after it has. */
-import type { ConnectionState } from '../machines/connection.machine.ts';
+/** Says to logs and listeners what has happened to one connection, after it has: one line for each of it. */
+import type {
+  ConnectionState,
+  OpenFailure,
+  OpenInput,
+  ProbeInput,
+  ProbeOutcome,
+} from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
 import type { ConnectionEvents } from './events.ts';
 import { Listeners } from './listeners.ts';
 import type { Logger } from './logger.ts';
+
+/** States in which nothing more happens by itself. */
+const NEEDS_SOMEBODY: readonly ConnectionState[] = ['failed-ownership', 'exhausted'];
 
 export class Announcer {
   readonly listeners: Listeners<ConnectionEvents>;
@@ -18,7 +27,7 @@ export class Announcer {
 
   transition(from: ConnectionState, to: ConnectionState, generation: number, cause: Cause | undefined): void {
     const event = { connection: this.#connection, from, to, generation, cause, at: Date.now() };
-    this.#logger.debug(event, 'Connection state changed');
+    this.#logger[NEEDS_SOMEBODY.includes(to) ? 'warn' : 'debug'](event, 'Connection state changed');
     this.listeners.emit('transition', event);
     if (to === 'failed-ownership') this.listeners.emit('ownership-failed', event);
   }
@@ -33,5 +42,16 @@ export class Announcer {
     const event = { connection: this.#connection, generation, at: Date.now() };
     this.#logger.info(event, 'Connection recreated');
     this.listeners.emit('recreated', event);
+  }
+
+  dialFailed({ generation, attempt }: OpenInput, { cause, permanent, retryAfterMs }: OpenFailure): void {
+    const facts = { connection: this.#connection, generation, attempt, cause, permanent, retryAfterMs };
+    this.#logger.warn(facts, 'Dial failed');
+  }
+
+  probed({ generation, suspicion }: ProbeInput, { verdict, cause }: ProbeOutcome): void {
+    const facts = { connection: this.#connection, generation, suspicion, verdict, cause };
+    if (verdict === 'usable') this.#logger.debug({ ...facts, cause: undefined }, 'Probe answered');
+    else this.#logger.warn(facts, verdict === 'lost' ? 'Probe failed' : 'Probe unanswered');
   }
 }

@@ -15,6 +15,7 @@ import type { FailedSend, Generation } from './generation.ts';
 import type { Generations } from './generations.ts';
 import type { Inspection } from './inspection.ts';
 import type { Judge } from './judge.ts';
+import type { Logger } from './logger.ts';
 import { OPERATIONS, type OperationSpec, policyOf, ToolAnnotationsSeen } from './operations.ts';
 import type { Settings } from './options.ts';
 import type { AttachedTelemetry } from './telemetry.ts';
@@ -30,6 +31,7 @@ export interface CallsParts {
   readonly judge: Judge;
   readonly clock: Clock | undefined;
   readonly inspection: Inspection;
+  readonly logger: Logger;
   readonly telemetry: AttachedTelemetry | undefined;
   /** A failure is held against the connection. */
   readonly onFault: (generation: number, cause: Cause) => void;
@@ -43,12 +45,13 @@ export class Calls {
   constructor(parts: CallsParts) {
     this.#parts = parts;
     if (parts.settings.replay.trustAnnotations) this.#annotations = new ToolAnnotationsSeen();
-    const { name, ownership, actor, generations, clock, inspection } = parts;
+    const { name, ownership, actor, generations, clock, inspection, logger } = parts;
     this.#troubles = new Troubles({
       name,
       ownership,
       clock: clock ?? foregroundClock,
       inspection,
+      logger,
       present: () => ({ state: actor.state, generation: generations.number, probing: actor.probing }),
       lastDial: () => generations.line.lastDial,
       policyOf: (call) => this.#policyOf(call),

@@ -1,5 +1,11 @@
 /** The handle of one connection: its public face, and the wiring of machine, line and calls. */
-import type { ConnectionState, ProbeInput, ProbeOutcome } from '../machines/connection.machine.ts';
+import type {
+  ConnectionState,
+  OpenFailure,
+  OpenInput,
+  ProbeInput,
+  ProbeOutcome,
+} from '../machines/connection.machine.ts';
 import type { Cause, Ownership } from '../machines/vocabulary.ts';
 import { Announcer } from './announcer.ts';
 import type { Ask } from './asks.ts';
@@ -64,7 +70,7 @@ export class Connection extends ClientMethodsBase {
       clock,
       inspection,
       {
-        open: (input, signal) => this.#generations.open(input, signal),
+        open: (input, signal) => this.#open(input, signal),
         verify: () => this.#generations.verify(),
         probe: (input, signal) => this.#probe(input, signal),
         shutdown: () => this.#generations.line.finish(),
@@ -83,6 +89,7 @@ export class Connection extends ClientMethodsBase {
       clock,
       inspection,
       telemetry,
+      logger,
       actor: this.#actor,
       generations: this.#generations,
       judge: this.#judge,
@@ -161,14 +168,25 @@ export class Connection extends ClientMethodsBase {
     return this.#calls.perform(spec, ask, params, options, schema);
   }
 
+  async #open(input: OpenInput, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#generations.open(input, signal);
+    } catch (failure) {
+      if (!signal.aborted) this.#announcer.dialFailed(input, failure as OpenFailure);
+      throw failure;
+    }
+  }
+
   async #probe(input: ProbeInput, signal: AbortSignal): Promise<ProbeOutcome> {
     const generation = this.#generations.current;
     if (generation === undefined) return { verdict: 'lost', cause: 'not-connected' };
-    return probe(generation, input, {
+    const outcome = await probe(generation, input, {
       timeoutMs: this.#settings.liveness.probeTimeoutMs,
       signal,
       judge: (error) => this.#judge.probe(error, generation),
     });
+    if (!signal.aborted) this.#announcer.probed(input, outcome);
+    return outcome;
   }
 
   #entered(state: ConnectionState, from: ConnectionState, cause: Cause | undefined): void {

@@ -7,6 +7,8 @@ import type { Clock } from './clock.ts';
 import type { OperationFailure } from './errors.ts';
 import type { Inspection } from './inspection.ts';
 import type { FailedDial } from './line.ts';
+import type { Logger } from './logger.ts';
+import { logDecision, type OperationDecision } from './operation-log.ts';
 import { answerToConfirming, answerToWaiting, type Present } from './trouble-answers.ts';
 import { endingError } from './trouble-errors.ts';
 
@@ -24,6 +26,7 @@ export interface TroubleHost {
   /** Keeps the deadline of a call that waits, and with it the host's process. */
   readonly clock: Clock;
   readonly inspection: Inspection;
+  readonly logger: Logger;
   present(): Present;
   lastDial(): FailedDial | undefined;
   policyOf(call: Call): ReplayPolicy;
@@ -70,6 +73,7 @@ const runnableOperationMachine = operationMachine.provide({
 });
 
 function send(trouble: Trouble): void {
+  if (trouble.sent) log(trouble, 'sent-again');
   trouble.sent = true;
   trouble.owner.host.sendAgain(trouble.call).then(
     (result) => {
@@ -81,6 +85,13 @@ function send(trouble: Trouble): void {
       tell(trouble, { type: 'failed', evidence: bare(failure.evidence) });
     },
   );
+}
+
+function log({ owner: { host }, call, failure, obstacle }: Trouble, decision: OperationDecision): void {
+  const { method, kind } = call.spec;
+  const { cause, execution } = failure?.evidence ?? obstacle ?? {};
+  const { generation } = host.present();
+  logDecision(host.logger, decision, { connection: host.name, generation, method, kind, cause, execution });
 }
 
 /** One that was cancelled meanwhile has ended. */
@@ -130,7 +141,7 @@ export class Troubles {
   /** Called by the machine's actions. */
   wait(trouble: Trouble, waitsFor: 'usable' | 'proof'): void {
     trouble.waitsFor = waitsFor;
-    this.#answer(trouble);
+    if (!this.#answer(trouble)) log(trouble, waitsFor === 'usable' ? 'awaiting' : 'confirming');
   }
 
   #begin(
@@ -187,6 +198,7 @@ export class Troubles {
       };
       const complete = () => {
         end();
+        log(trouble, actor.getSnapshot().value);
         if (actor.getSnapshot().value === 'answered') resolve(trouble.result);
         else reject(this.#errorOf(trouble));
       };
@@ -200,16 +212,18 @@ export class Troubles {
     });
   }
 
-  #answer(trouble: Trouble): void {
-    if (trouble.waitsFor === 'nothing') return;
+  /** Whether there was something to say to it. */
+  #answer(trouble: Trouble): boolean {
+    if (trouble.waitsFor === 'nothing') return false;
     const present = this.host.present();
     const answer =
       trouble.waitsFor === 'usable'
         ? answerToWaiting(present)
         : answerToConfirming(present, trouble.failure?.generation ?? 0);
-    if (answer === undefined) return;
+    if (answer === undefined) return false;
     trouble.waitsFor = 'nothing';
     trouble.actor.send(answer);
+    return true;
   }
 
   #errorOf({ actor, call, failure, obstacle, sent }: Trouble): unknown {
