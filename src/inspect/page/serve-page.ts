@@ -4,7 +4,7 @@ import type { Supervisor } from '../../supervisor.ts';
 import { LocalServer } from '../local-server.ts';
 import { labelsOf, type PageControls, runControl } from './controls.ts';
 import { Hub } from './hub.ts';
-import { StaticFiles } from './static-files.ts';
+import { type StaticFile, StaticFiles } from './static-files.ts';
 
 export type { PageControls } from './controls.ts';
 
@@ -22,6 +22,8 @@ export interface Page extends AsyncDisposable {
   /** Ends every viewer's stream and stops listening. The supervisor is left as it is. May be called again. */
   close(): Promise<void>;
 }
+
+const PAGE = '/page.html';
 
 const HEADERS = {
   'content-security-policy': [
@@ -62,21 +64,25 @@ export async function servePage(
   { port = 0, controls = {} }: PageOptions = {},
 ): Promise<Page> {
   const files = new StaticFiles();
-  const isPublic = (path: string) => path !== '/page.html' && files.has(path);
-  const server = new LocalServer((...request) => route(...request), undefined, isPublic);
-  await server.listen(port);
+  const isPublic = (path: string) => path !== PAGE && files.has(path);
+  const server = await new LocalServer((...request) => route(...request), undefined, isPublic).listen(port);
   const hub = new Hub(supervisor, labelsOf(controls));
 
-  const route = (request: IncomingMessage, response: ServerResponse, url: URL) => {
+  const route = async (request: IncomingMessage, response: ServerResponse, url: URL) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
     const { pathname, searchParams } = url;
     if (pathname === '/control') {
-      if (request.method !== 'POST') return refuse(response, 405);
-      return void runControl(controls, supervisor, searchParams).then((status) => refuse(response, status));
+      const allowed = request.method === 'POST';
+      answer(response, allowed ? await runControl(controls, supervisor, searchParams) : 405);
+    } else if (request.method !== 'GET' && request.method !== 'HEAD') {
+      answer(response, 405);
+    } else if (pathname === '/events') {
+      hub.join(response);
+    } else {
+      const file = files.get(pathname === '/' ? PAGE : pathname);
+      if (file === undefined) answer(response, 404);
+      else sendFile(file, request, response);
     }
-    if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, 405);
-    if (pathname === '/events' && request.method === 'GET') return hub.join(response);
-    sendFile(files, pathname === '/' ? '/page.html' : pathname, request, response);
   };
 
   const close = async () => {
@@ -86,18 +92,11 @@ export async function servePage(
   return { url: server.url.href, close, [Symbol.asyncDispose]: close };
 }
 
-function refuse(response: ServerResponse, status: number): void {
+function answer(response: ServerResponse, status: number): void {
   response.writeHead(status).end();
 }
 
-function sendFile(
-  files: StaticFiles,
-  path: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
-  const file = files.get(path);
-  if (file === undefined) return refuse(response, 404);
+function sendFile(file: StaticFile, request: IncomingMessage, response: ServerResponse): void {
   const zips = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
   const body = zips ? file.zipped : file.body;
   response.writeHead(200, {

@@ -1,0 +1,2 @@
+/** See `../lit-html.d.ts`. */
+export { repeat } from 'lit-html/directives/repeat.js';
