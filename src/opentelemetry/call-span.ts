@@ -4,7 +4,17 @@ import type { Evidence } from '../../machines/vocabulary.ts';
 import { OutcomeUnknownError, SupervisorError } from '../errors.ts';
 import type { Step } from '../inspect/steps.ts';
 import type { CallFacts, CallObserver } from '../telemetry.ts';
-import { CAUSE, CONNECTION, ERROR_TYPE, EXECUTION, GENERATION, KIND, OUTCOME, SENDS } from './attributes.ts';
+import {
+  CAUSE,
+  CONNECTION,
+  ERROR_TYPE,
+  EXECUTION,
+  GENERATION,
+  KIND,
+  OUTCOME,
+  OWNERSHIP,
+  SENDS,
+} from './attributes.ts';
 import { type CallDescription, describeCall } from './call-description.ts';
 import type { ConnectionTrace } from './connection-trace.ts';
 import { errorAttributes } from './error-type.ts';
@@ -34,6 +44,8 @@ export class CallSpan implements CallObserver {
   #evidence: Evidence | undefined;
   /** The final state of its machine; a call that met no trouble has none. */
   #finalState: string | undefined;
+  #isInFlight = false;
+  #isWaiting = false;
   #ended = false;
 
   constructor(facts: CallFacts, parts: CallSpanParts) {
@@ -56,6 +68,7 @@ export class CallSpan implements CallObserver {
   sent(generation: number): void {
     this.#sends++;
     this.#generation = generation;
+    this.#countInFlight(true);
     if (this.#sends === 1) return;
     this.#span.addEvent('sent again', { [GENERATION]: generation });
     this.#parts.instruments.replays.add(1, this.#labels);
@@ -63,6 +76,7 @@ export class CallSpan implements CallObserver {
 
   failed(evidence: Evidence, generation: number): void {
     this.#evidence = evidence;
+    this.#countInFlight(false);
     this.#parts.connection?.failed(this, evidence, generation);
   }
 
@@ -74,6 +88,7 @@ export class CallSpan implements CallObserver {
   took({ from, to, ended }: Step): void {
     if (ended) this.#finalState = to;
     if (from === to) return;
+    this.#countWaiting(to === 'awaiting' || to === 'confirming');
     if (to === 'awaiting') {
       this.#span.addEvent('waiting');
       this.#parts.connection?.waits(this);
@@ -96,6 +111,23 @@ export class CallSpan implements CallObserver {
     if (error instanceof OutcomeUnknownError) this.#parts.instruments.unknownOutcomes.add(1, this.#labels);
   }
 
+  /** One that its caller gave up is in flight no more, whatever becomes of it. */
+  #countInFlight(isInFlight: boolean): void {
+    if (isInFlight === this.#isInFlight) return;
+    this.#isInFlight = isInFlight;
+    this.#parts.instruments.inFlight.add(isInFlight ? 1 : -1, this.#place);
+  }
+
+  #countWaiting(isWaiting: boolean): void {
+    if (isWaiting === this.#isWaiting) return;
+    this.#isWaiting = isWaiting;
+    this.#parts.instruments.waiting.add(isWaiting ? 1 : -1, this.#place);
+  }
+
+  get #place() {
+    return { [CONNECTION]: this.#facts.connection, [OWNERSHIP]: this.#facts.ownership };
+  }
+
   get #labels() {
     return { [CONNECTION]: this.#facts.connection, [KIND]: this.#facts.kind };
   }
@@ -113,6 +145,7 @@ export class CallSpan implements CallObserver {
     }
     if (failure !== undefined) this.#span.setStatus({ code: SpanStatusCode.ERROR });
     this.#span.end();
+    this.#countInFlight(false);
     this.#parts.instruments.operationDuration.record(secondsSince(this.#startedAt), {
       ...this.#description.attributes,
       ...failure,

@@ -2,7 +2,7 @@
 import type { Tracer } from '@opentelemetry/api';
 import { type Cause, type Evidence, isStricken, type Ownership } from '../../machines/vocabulary.ts';
 import type { Step } from '../inspect/steps.ts';
-import { CAUSE, CONNECTION, OUTCOME, OWNERSHIP } from './attributes.ts';
+import { CAUSE, CONNECTION, OUTCOME, OWNERSHIP, STATE } from './attributes.ts';
 import type { CallSpan } from './call-span.ts';
 import { type Instruments, secondsSince } from './instruments.ts';
 import { Recreation, type RecreationEnd } from './recreation.ts';
@@ -19,6 +19,8 @@ export class ConnectionTrace {
   readonly #tracer: Tracer;
   readonly #instruments: Instruments;
   #generation = 0;
+  /** Undefined before it is seen, and once it is closed. */
+  #state: string | undefined;
   #lostAt: number | undefined;
   #recreation: Recreation | undefined;
   /** Calls that wait for the connection, or were stricken on the current generation: a recreation would be theirs. */
@@ -34,11 +36,13 @@ export class ConnectionTrace {
   took(step: Step): void {
     const { path, to, event, detail } = step;
     const known = step.context as unknown as Known;
+    const state = stateOf(to);
     this.#generation = known.generation;
+    this.#count(step.ended ? undefined : state, known);
     if (path.includes('lost')) this.#lost(known);
     if (event === 'open failed') this.#recreation?.dialFailed((detail.error as { cause?: Cause }).cause);
-    if (stateOf(to) === 'recreating') this.#recreates(path, known);
-    else this.#recreatesNot(stateOf(to), known);
+    if (state === 'recreating') this.#recreates(path, known);
+    else this.#recreatesNot(state, known);
     // Also when a probe was answered: whatever a call met, it was no loss of this generation.
     if (path.length > 0 && to === 'ready.steady') this.#usable(known);
   }
@@ -56,6 +60,14 @@ export class ConnectionTrace {
 
   waitsNoMore(call: CallSpan): void {
     this.#concerned.delete(call);
+  }
+
+  #count(state: string | undefined, { ownership }: Known): void {
+    if (state === this.#state) return;
+    const { connections } = this.#instruments;
+    if (this.#state !== undefined) connections.add(-1, { [STATE]: this.#state, [OWNERSHIP]: ownership });
+    if (state !== undefined) connections.add(1, { [STATE]: state, [OWNERSHIP]: ownership });
+    this.#state = state;
   }
 
   #lost({ ownership, cause }: Known): void {

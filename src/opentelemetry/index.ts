@@ -1,7 +1,6 @@
 /** `mcp-steward/opentelemetry`: traces and metrics, through nothing but `@opentelemetry/api`. */
 import { type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api';
 import type { Telemetry } from '../telemetry.ts';
-import { Gauges } from './gauges.ts';
 import { createInstruments } from './instruments.ts';
 import { SupervisorTrace } from './supervisor-trace.ts';
 
@@ -35,26 +34,17 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
     attach(host) {
       // Not before there is a supervisor: hosts set the global providers while they start.
       made ??= make(options);
-      const { tracer, instruments, gauges } = made;
+      const { tracer, instruments } = made;
       const supervisor = new SupervisorTrace(tracer, instruments, propagate);
       const lookAway = host.inspection.add(supervisor.onlooker);
-      gauges.add(host);
-      return {
-        callBegan: (call) => supervisor.callBegan(call),
-        detach() {
-          lookAway();
-          gauges.remove(host);
-        },
-      };
+      return { callBegan: (call) => supervisor.callBegan(call), detach: lookAway };
     },
   };
 }
 
 function make({ tracerProvider = trace, meterProvider = metrics }: OpenTelemetryOptions) {
-  const meter = meterProvider.getMeter(SCOPE);
   return {
     tracer: tracerProvider.getTracer(SCOPE),
-    instruments: createInstruments(meter),
-    gauges: new Gauges(meter),
+    instruments: createInstruments(meterProvider.getMeter(SCOPE)),
   };
 }

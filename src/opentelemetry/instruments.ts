@@ -1,11 +1,17 @@
-/** What is counted and measured as it happens. */
-import type { Counter, Histogram, Meter } from '@opentelemetry/api';
+/**
+ * What is counted and measured as it happens. Also what is so at the moment: what a callback told once, and tells no
+ * more, the SDK goes on exporting, so that a connection would stay in each state that it was ever in.
+ */
+import type { Counter, Histogram, Meter, UpDownCounter } from '@opentelemetry/api';
 
 /** The conventions' own, in seconds. */
 const BUCKETS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 
 export interface Instruments {
   readonly operationDuration: Histogram;
+  readonly connections: UpDownCounter;
+  readonly waiting: UpDownCounter;
+  readonly inFlight: UpDownCounter;
   readonly losses: Counter;
   readonly recreations: Counter;
   readonly recoveryDuration: Histogram;
@@ -19,6 +25,18 @@ export function createInstruments(meter: Meter): Instruments {
     operationDuration: meter.createHistogram('mcp.client.operation.duration', {
       ...seconds,
       description: 'From the call to its result or error, waiting and every send included',
+    }),
+    connections: meter.createUpDownCounter('mcp_steward.connections', {
+      unit: '{connection}',
+      description: 'Connections that are not closed, by state and ownership',
+    }),
+    waiting: meter.createUpDownCounter('mcp_steward.operations.waiting', {
+      unit: '{operation}',
+      description: 'Operations that wait for their connection',
+    }),
+    inFlight: meter.createUpDownCounter('mcp_steward.operations.in_flight', {
+      unit: '{operation}',
+      description: 'Operations that were sent and have not settled',
     }),
     losses: meter.createCounter('mcp_steward.losses', {
       unit: '{loss}',

@@ -1,6 +1,7 @@
 /** A supervisor whose spans and metrics are kept in memory by the real SDK. */
 import { type Attributes, SpanKind } from '@opentelemetry/api';
 import {
+  AggregationTemporality,
   InMemoryMetricExporter,
   MeterProvider,
   PeriodicExportingMetricReader,
@@ -24,7 +25,7 @@ export class Recorder implements AsyncDisposable {
     spanProcessors: [new SimpleSpanProcessor(this.#spans)],
   });
   readonly #reader = new PeriodicExportingMetricReader({
-    exporter: new InMemoryMetricExporter(0),
+    exporter: new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE),
     exportIntervalMillis: NEVER_MS,
   });
   readonly meterProvider = new MeterProvider({ readers: [this.#reader] });
@@ -57,7 +58,7 @@ export class Recorder implements AsyncDisposable {
       }));
   }
 
-  /** What one instrument says, without its prefix and without what its attributes are not asked for. */
+  /** What one instrument says. */
   async points(name: string): Promise<{ attributes: Attributes; value: unknown }[]> {
     return (await this.metrics()).find((metric) => metric.name === name)?.points ?? [];
   }
