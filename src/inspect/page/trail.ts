@@ -13,8 +13,11 @@ const LONGEST = 16;
 export function trailAfter(trail: Trail, step: Step): Trail {
   if (step.event === 'appeared') return [{ state: step.to, event: '' }];
   const begun = startOf(trail, step);
-  // What follows the first is what the machine went on to by itself.
-  const taken = step.path.map((state, index) => ({ state, event: index === 0 ? step.event : 'always' }));
+  // The first is what the event did; what follows, and all that a new machine does, it did by itself.
+  const taken = step.path.map((state, index) => ({
+    state,
+    event: index === 0 && step.event !== 'created' ? step.event : 'always',
+  }));
   return [...begun, ...taken].slice(-LONGEST);
 }
 

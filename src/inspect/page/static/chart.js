@@ -2,12 +2,17 @@
 /** The two statecharts: fetched once, and lit where a machine is and where it went. */
 
 /** @typedef {import('../wire.ts').Trail} Trail */
+/** A transition as it is drawn. @typedef {{ element: SVGElement, from: string, to: string, events: string[] }} Drawn */
 
 export class Chart {
   /** What stands in the page. */
   element = document.createElement('div');
   /** @type {SVGElement | undefined} */
   #svg;
+  /** @type {SVGElement[]} */
+  #states = [];
+  /** @type {Drawn[]} */
+  #transitions = [];
   #shown = '';
 
   /** @param {string} file @param {() => void} onLoad */
@@ -22,18 +27,21 @@ export class Chart {
     if (this.#svg === undefined || this.#shown === key) return;
     this.#shown = key;
     this.#svg.setAttribute('aria-label', label);
-    const states = trail.map(({ state }) => state);
-    for (const each of this.#svg.querySelectorAll('.state')) {
-      const id = /** @type {SVGElement} */ (each).dataset.state ?? '';
-      each.classList.toggle('is-current', isWithin(path, id));
-      each.classList.toggle(
+    const visited = trail.map(({ state }) => state);
+    for (const element of this.#states) {
+      const { state = '' } = element.dataset;
+      element.classList.toggle('is-current', isWithin(path, state));
+      element.classList.toggle(
         'is-visited',
-        states.some((state) => isWithin(state, id)),
+        visited.some((each) => isWithin(each, state)),
       );
     }
-    const taken = takenOf(trail, [...this.#svg.querySelectorAll('.transition')].map(transitionOf));
-    for (const [index, each] of this.#svg.querySelectorAll('.transition').entries()) {
-      each.classList.toggle('is-visited', taken.has(index));
+    const taken = takenOf(trail, this.#transitions);
+    for (const drawn of this.#transitions) {
+      const events = taken.get(drawn);
+      drawn.element.classList.toggle('is-visited', events !== undefined);
+      const words = drawn.element.querySelector('.label');
+      if (words !== null) words.textContent = (events ?? drawn.events).join(', ');
     }
   }
 
@@ -41,11 +49,23 @@ export class Chart {
   async #load(file) {
     const text = await (await fetch(file)).text();
     const { documentElement } = new DOMParser().parseFromString(text, 'image/svg+xml');
-    this.#svg = /** @type {SVGElement} */ (
+    const svg = /** @type {SVGElement} */ (
       /** @type {unknown} */ (document.importNode(documentElement, true))
     );
-    this.element.replaceChildren(this.#svg);
+    svg.setAttribute('preserveAspectRatio', 'xMidYMin meet');
+    this.#states = [...svg.querySelectorAll('.state')].map(asSvg);
+    this.#transitions = [...svg.querySelectorAll('.transition')].map(asSvg).map((element) => {
+      const { from = '', to = '', event = '' } = element.dataset;
+      return { element, from, to, events: event.split(', ') };
+    });
+    this.#svg = svg;
+    this.element.replaceChildren(svg);
   }
+}
+
+/** @param {Element} element */
+function asSvg(element) {
+  return /** @type {SVGElement} */ (element);
 }
 
 /** @param {string} path @param {string} state */
@@ -53,24 +73,32 @@ function isWithin(path, state) {
   return path === state || path.startsWith(`${state}.`);
 }
 
-/** @param {Element} element */
-function transitionOf(element) {
-  const { from = '', to = '', event = '' } = /** @type {SVGElement} */ (element).dataset;
-  return { from, to, events: event.split(', ') };
+/**
+ * The transitions that were taken, and by which of their events.
+ *
+ * @param {Trail} trail
+ * @param {Drawn[]} all
+ */
+function takenOf(trail, all) {
+  /** @type {Map<Drawn, string[]>} */
+  const taken = new Map();
+  for (const [index, { state, event }] of trail.slice(1).entries()) {
+    const from = trail[index]?.state ?? '';
+    const fitting = all.filter((each) => leads(each, from, state));
+    const named = fitting.filter(({ events }) => events.some((name) => isNamed(name, event)));
+    for (const each of named) {
+      taken.set(
+        each,
+        each.events.filter((name) => isNamed(name, event)),
+      );
+    }
+  }
+  return taken;
 }
 
-/** The transitions that were taken, by index. @param {Trail} trail @param {ReturnType<typeof transitionOf>[]} all */
-function takenOf(trail, all) {
-  return new Set(
-    trail.slice(1).flatMap(({ state, event }, index) => {
-      const from = trail[index]?.state ?? '';
-      const fitting = all.flatMap((each, at) =>
-        isWithin(from, each.from) && isWithin(state, each.to) ? [at] : [],
-      );
-      const named = fitting.filter((at) => all[at]?.events.some((name) => isNamed(name, event)));
-      return named.length > 0 ? named : fitting;
-    }),
-  );
+/** One that is drawn from nowhere leads from any state. @param {Drawn} drawn @param {string} from @param {string} to */
+function leads(drawn, from, to) {
+  return (drawn.from === '' || isWithin(from, drawn.from)) && isWithin(to, drawn.to);
 }
 
 /** A transition without an event is labelled by its guard. @param {string} name @param {string} event */

@@ -96,7 +96,7 @@ function row(store, view, isReachable) {
   const now = Date.now();
   const facts = [
     ownerOf(ownership),
-    `generation ${generation}`,
+    `gen ${generation}`,
     ...(inFlight > 0 ? [`${inFlight} in flight`] : []),
     ...(waiting > 0 ? [`${waiting} waiting`] : []),
   ];

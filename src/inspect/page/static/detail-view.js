@@ -103,7 +103,7 @@ function chartOf(store, view) {
   chart.light(path, shown.trail, `Statechart: ${what} is in ${path}`);
   return html`<figure>
     <figcaption>
-      <span class="muted">${operation === undefined ? 'Last way' : `A ${operation.kind} operation since ${clock(operation.since)}`}</span>
+      <span class="muted">${operation === undefined ? 'Last path' : `A ${operation.kind} operation since ${clock(operation.since)}`}</span>
       <ol class="way">${shown.trail.map(({ state, event }) => html`<li title=${event}>${state}</li>`)}</ol>
       ${operation === undefined ? nothing : html`<button @click=${() => store.showOperation(undefined)}>Show the connection</button>`}
     </figcaption>

@@ -40,8 +40,13 @@ function row(store, operation) {
     <button class="line" aria-pressed=${store.operation === id} @click=${() => store.showOperation(operation)}>
       <span class="kind">${kind}</span>
       <span class="state-name tone-${toneOf(state)}">${state}</span>
-      <span class="since">${endedAt === undefined ? duration(Date.now() - since) : `after ${exactDuration(endedAt - since)}`}</span>
+      <span class="since">${endedAt === undefined ? duration(Date.now() - since) : ending(endedAt - since)}</span>
       <span class="facts">${facts.join(' · ')}</span>
     </button>
   </li>`;
+}
+
+/** @param {number} ms */
+function ending(ms) {
+  return ms === 0 ? 'at once' : `after ${exactDuration(ms)}`;
 }

@@ -30,13 +30,13 @@ function row(store, recovery) {
   const { tone, text } = outcomeOf(recovery);
   const from = wantedAt ?? lostAt;
   const took = endedAt === undefined ? duration(Date.now() - from) : exactDuration(endedAt - from);
-  const facts = [clock(lostAt), counted(attempts, 'dial')];
+  const facts = [clock(lostAt), ...(attempts > 0 ? [counted(attempts, 'dial')] : [])];
   if (wantedAt !== undefined && wantedAt - lostAt >= 1_000)
     facts.push(`unwanted for ${duration(wantedAt - lostAt)}`);
   return html`<li>
     <span class="name">${connection}</span>
     <span class="state-name tone-${tone}">${text}</span>
-    <span class="since">${took}</span>
+    <span class="since">${recovery.outcome === 'given-back' ? nothing : took}</span>
     <span class="facts">${facts.join(' · ')}</span>
     ${cause === undefined ? nothing : html`<span class="facts"><code>${cause}</code> ${store.causes[cause]}${lastCause === cause ? '' : ` · at last ${lastCause}`}</span>`}
   </li>`;
