@@ -71,7 +71,8 @@ function whatRan(facts: ErrorFacts, sent: boolean): string {
   return `${method} was sent, and the server may have run it.`;
 }
 
-function processText(end: ProcessEnd | undefined): string {
+/** Begins with a space, where there is something to say. */
+export function processText(end: ProcessEnd | undefined): string {
   if (end === undefined) return '';
   if (end.signal !== null) return ` The server's process was ended by ${end.signal}.`;
   if (end.exitCode !== null) return ` The server's process exited with code ${end.exitCode}.`;

@@ -1,0 +1,85 @@
+/** Reads a file of MCP servers as hosts keep it: `{ "mcpServers": { name: … } }`, or VS Code's `{ "servers": … }`. */
+import { existsSync, readFileSync } from 'node:fs';
+import { z } from 'zod';
+import type { OwnedTransport } from '../transports/recipe.ts';
+import { expanded } from './expand.ts';
+import { UsageError } from './usage-error.ts';
+
+const DEFAULT_FILES = ['mcp.json', '.mcp.json'];
+
+const text = z.string({ error: 'expected a string' });
+const texts = z.record(z.string(), text, { error: 'expected an object of strings' });
+/** Hosts keep more in these entries than concerns a connection. */
+const entry = z.looseObject(
+  {
+    type: z
+      .enum(['stdio', 'http', 'streamable-http', 'streamableHttp', 'sse'], {
+        error: 'expected stdio, http or sse',
+      })
+      .optional(),
+    disabled: z.boolean({ error: 'expected true or false' }).optional(),
+    command: text.optional(),
+    args: z.array(text, { error: 'expected a list of strings' }).optional(),
+    env: texts.optional(),
+    cwd: text.optional(),
+    url: text.optional(),
+    headers: texts.optional(),
+  },
+  { error: 'expected an object' },
+);
+const servers = z.record(z.string(), entry, { error: 'expected an object of servers' });
+const file = z.union([z.object({ mcpServers: servers }), z.object({ servers })]);
+
+type Entry = z.output<typeof entry>;
+
+/** By name. An entry with `"disabled": true` is left out. */
+export type Servers = ReadonlyMap<string, OwnedTransport>;
+
+/** @throws {UsageError} saying where, and what was expected; never what was found, which may be a secret. */
+export function readServers(path: string | undefined, env: NodeJS.ProcessEnv = process.env): Servers {
+  const place = path ?? DEFAULT_FILES.find((name) => existsSync(name));
+  if (place === undefined) {
+    throw new UsageError(`there is no ${DEFAULT_FILES.join(' or ')} here: name a file with --config`);
+  }
+  const entries = Object.entries(entriesOf(place)).filter(([, { disabled }]) => disabled !== true);
+  if (entries.length === 0) throw new UsageError(`${place}: it has no server that is not disabled`);
+  return new Map(
+    entries.map(([name, found]) => {
+      const { value, missing } = expanded(found, env);
+      if (missing !== undefined) throw new UsageError(`${place}: ${name}: ${missing}`);
+      return [name, transportOf(`${place}: ${name}`, value)];
+    }),
+  );
+}
+
+function entriesOf(place: string): Readonly<Record<string, Entry>> {
+  const parsed = parsedFile(place);
+  const schema = Object.hasOwn(Object(parsed), 'servers') ? file.options[1] : file.options[0];
+  const result = schema.safeParse(parsed);
+  if (!result.success) {
+    const [issue] = result.error.issues;
+    throw new UsageError(`${place}: ${issue?.path.join('.') || 'the file'}: ${issue?.message}`);
+  }
+  return 'servers' in result.data ? result.data.servers : result.data.mcpServers;
+}
+
+function parsedFile(place: string): unknown {
+  try {
+    return JSON.parse(readFileSync(place, 'utf8'));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // What does not parse is not repeated: it may stand in the middle of a token.
+    throw new UsageError(
+      `${place}: ${code === undefined ? 'it is not JSON' : `it cannot be read (${code})`}`,
+    );
+  }
+}
+
+function transportOf(place: string, { type, command, args, env, cwd, url, headers }: Entry): OwnedTransport {
+  if (command !== undefined && url !== undefined) {
+    throw new UsageError(`${place}: it has both a command and a url`);
+  }
+  if (command !== undefined) return { kind: 'stdio', command, args, env, cwd };
+  if (url === undefined) throw new UsageError(`${place}: it has neither a command nor a url`);
+  return { kind: type === 'sse' ? 'sse' : 'http', url, headers };
+}

@@ -1,0 +1,53 @@
+/** Holds a connection to every server of a configuration for as long as somebody watches. */
+import type { OwnedConnection } from '../handles.ts';
+import { createSupervisor, type Supervisor } from '../supervisor.ts';
+import { CLIENT_INFO } from './client-info.ts';
+import type { Servers } from './config.ts';
+
+/** So that a loss is seen although nobody calls anything. */
+const HEARTBEAT_MS = 10_000;
+const TRY_AGAIN_MS = 30_000;
+
+export interface Watched {
+  readonly supervisor: Supervisor;
+  /** Opens the connections: apart, so that nobody who looks on misses the beginning. */
+  connect(): void;
+}
+
+/** @throws {InvalidOptionsError} for a wrong option of any server. */
+export function supervise(servers: Servers): Watched {
+  const supervisor = createSupervisor({ clientInfo: CLIENT_INFO });
+  const handles = [...servers].map(([name, transport]) =>
+    supervisor.own(name, {
+      transport,
+      lazy: true,
+      recovery: { recreate: 'eager' },
+      liveness: { heartbeatMs: HEARTBEAT_MS },
+    }),
+  );
+  // What becomes of them is shown; there is nobody to throw it at.
+  const connect = (handle: OwnedConnection) => void handle.reconnect().catch(() => {});
+  for (const handle of handles) {
+    handle.on('transition', ({ to }) => {
+      if (to === 'exhausted') setTimeout(connect, TRY_AGAIN_MS, handle).unref();
+    });
+  }
+  return { supervisor, connect: () => handles.forEach(connect) };
+}
+
+/** Keeps the process until Ctrl+C. */
+export function untilInterrupted(): Promise<void> {
+  return new Promise((resolve) => {
+    const alive = setInterval(() => {}, 60_000);
+    const end = () => {
+      clearInterval(alive);
+      resolve();
+    };
+    process.once('SIGINT', end).once('SIGTERM', end);
+  });
+}
+
+/** The exit code of a watch that ends. */
+export function codeOf(supervisor: Supervisor): number {
+  return [...supervisor.connections.values()].every(({ state }) => state === 'ready') ? 0 : 1;
+}

@@ -1,0 +1,113 @@
+/** The connections as a table, and a step as a line, for a terminal. */
+import Table from 'cli-table3';
+import pc from 'picocolors';
+import type { ConnectionState } from '../../machines/connection.machine.ts';
+import type { ConnectionHandle } from '../handles.ts';
+import type { Step } from '../inspect/steps.ts';
+import type { ConnectionStatus } from '../status.ts';
+import { printable } from './printable.ts';
+
+const COLOURS: Partial<Record<ConnectionState, (text: string) => string>> = {
+  ready: pc.green,
+  connecting: pc.yellow,
+  recreating: pc.yellow,
+  lost: pc.red,
+  exhausted: pc.red,
+  'failed-ownership': pc.red,
+};
+
+/** The last are left out first where the terminal is narrow. */
+const COLUMNS = [
+  { title: 'connection', width: 24, cell: ({ connection }: ConnectionStatus) => printable(connection) },
+  { title: 'state', width: 18, cell: ({ state }: ConnectionStatus) => (COLOURS[state] ?? String)(state) },
+  { title: 'since', width: 10, cell: ({ since }: ConnectionStatus) => ago(since) },
+  { title: 'generation', width: 12, cell: ({ generation }: ConnectionStatus) => String(generation) },
+  { title: 'last error', width: 20, cell: ({ lastError }: ConnectionStatus) => lastError?.cause ?? '' },
+  { title: 'in flight', width: 11, cell: ({ inFlight }: ConnectionStatus) => String(inFlight) },
+  { title: 'waiting', width: 9, cell: ({ waiting }: ConnectionStatus) => String(waiting) },
+] as const;
+
+/** Between the columns of a table without lines. */
+const GAP = 2;
+/** What is not a row: the head, the note on rows that do not fit, and an empty line on either side of the steps. */
+const OTHER_LINES = 4;
+
+export function table(
+  handles: readonly ConnectionHandle[],
+  latest: readonly string[],
+  columns: number,
+  rows: number,
+): string {
+  const statuses = handles.map(({ status }) => status).sort((a, b) => rank(a) - rank(b));
+  const todo = statuses.flatMap(({ connection, action }) => (action ? [`${connection}: ${action}`] : []));
+  const room = Math.max(1, rows - OTHER_LINES - latest.length - todo.length);
+  const shown = statuses.slice(0, room);
+  const fitting = COLUMNS.filter((_, index) => widthUpTo(index) <= columns);
+  const grid = new Table({
+    head: fitting.map(({ title }) => pc.dim(title)),
+    colWidths: fitting.map(({ width }) => width),
+    chars: NO_LINES,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': GAP },
+  });
+  for (const status of shown) grid.push(fitting.map(({ cell }) => cell(status)));
+  const hidden = statuses.length - shown.length;
+  return [
+    grid.toString(),
+    ...(hidden > 0 ? [pc.dim(`and ${hidden} more that are ready, or do not fit`)] : []),
+    ...todo.map((line) => pc.yellow(cut(line, columns))),
+    '',
+    ...latest.map((line) => pc.dim(cut(line, columns))),
+  ].join('\n');
+}
+
+/** What needs somebody comes first. */
+function rank({ state, action }: ConnectionStatus): number {
+  if (action !== undefined) return 0;
+  return state === 'ready' ? 2 : 1;
+}
+
+function widthUpTo(index: number): number {
+  return COLUMNS.slice(0, index + 1).reduce((sum, { width }) => sum + width, 0);
+}
+
+function ago(since: number): string {
+  const seconds = Math.max(0, Math.round((Date.now() - since) / 1_000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
+  return `${Math.floor(seconds / 3_600)} h`;
+}
+
+/** `12:00:01  files  lost: ready.steady → lost → recreating.opening  (generation 1, session-unknown)` */
+export function lineOf({ at, connection, machine, event, from, path, to, context, detail }: Step): string {
+  const name = machine === 'connection' ? connection : `${connection}, ${context.kind}`;
+  const way = [from, ...path].filter(Boolean).join(' → ') || to;
+  const facts = [
+    `generation ${context.generation ?? detail.generation ?? '?'}`,
+    detail.cause ?? context.cause ?? (context.evidence as { cause?: string } | undefined)?.cause,
+  ].filter(Boolean);
+  const told = machine === 'operation' ? facts.slice(1) : facts;
+  const time = new Date(at).toTimeString().slice(0, 8);
+  return printable(`${time}  ${name}  ${event}: ${way}${told.length > 0 ? `  (${told.join(', ')})` : ''}`);
+}
+
+function cut(line: string, columns: number): string {
+  return line.length <= columns ? line : `${line.slice(0, columns - 1)}…`;
+}
+
+const NO_LINES = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '',
+};

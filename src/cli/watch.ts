@@ -1,0 +1,60 @@
+/** `mcp-steward watch`: what becomes of the connections, until Ctrl+C. A table, or lines where there is no terminal. */
+import { createLogUpdate } from 'log-update';
+import { type Step, steps } from '../inspect/steps.ts';
+import { inspectionOf, type Supervisor } from '../supervisor.ts';
+import type { Arguments } from './arguments.ts';
+import { readServers } from './config.ts';
+import { codeOf, supervise, untilInterrupted } from './supervise.ts';
+import { lineOf, table } from './watch-table.ts';
+
+const REDRAW_MS = 250;
+const LATEST = 8;
+
+export async function watch({ options }: Arguments): Promise<number> {
+  const { supervisor, connect } = supervise(readServers(options.config));
+  const end = options.json
+    ? show(supervisor, (step) => process.stdout.write(`${JSON.stringify(step)}\n`))
+    : isTerminal()
+      ? showTable(supervisor)
+      : show(supervisor, (step) => process.stdout.write(`${lineOf(step)}\n`));
+  connect();
+  await untilInterrupted();
+  end();
+  const code = codeOf(supervisor);
+  await supervisor.close();
+  return code;
+}
+
+function isTerminal(): boolean {
+  return process.stdout.isTTY && process.env.TERM !== 'dumb';
+}
+
+/** Returns how to stop. What changed nothing is not told. */
+function show(supervisor: Supervisor, tell: (step: Step) => void): () => void {
+  return inspectionOf(supervisor).add(
+    steps((step) => {
+      if (!step.ignored) tell(step);
+    }),
+  );
+}
+
+function showTable(supervisor: Supervisor): () => void {
+  const screen = createLogUpdate(process.stdout);
+  const latest: string[] = [];
+  const stop = show(supervisor, (step) => {
+    latest.push(lineOf(step));
+    if (latest.length > LATEST) latest.shift();
+  });
+  const draw = () => {
+    const { columns, rows } = process.stdout;
+    screen(table([...supervisor.connections.values()], latest, columns, rows));
+  };
+  draw();
+  const timer = setInterval(draw, REDRAW_MS);
+  return () => {
+    stop();
+    clearInterval(timer);
+    draw();
+    screen.done();
+  };
+}

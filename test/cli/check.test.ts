@@ -1,0 +1,74 @@
+import { expect, it } from 'vitest';
+import { FaultServer } from '../../src/testing/index.ts';
+import { refusingUrl } from '../support/refusing-url.ts';
+import { configFile, runCli } from './run-cli.ts';
+
+const SECRET = 'hunter2-s3cr3t-value';
+
+/** A fault server as an entry of a host's configuration. */
+function entryOf({ target }: FaultServer): object {
+  if (target.kind === 'stdio') return { command: target.command, args: target.args };
+  return { type: 'http', url: target.url };
+}
+
+it('connects to every server once, and lists what it offers', async () => {
+  await using http = await FaultServer.start({ transport: 'http' });
+  await using stdio = await FaultServer.start({ transport: 'stdio' });
+  const config = configFile({ mcpServers: { web: entryOf(http), local: entryOf(stdio) } });
+  const { code, stdout, stderr } = await runCli(['check', '--config', config]);
+  expect(stderr).toBe('');
+  expect(stdout).toMatch(/^web {2}ok {2}\d+ ms/m);
+  expect(stdout).toMatch(/^local {2}ok {2}\d+ ms/m);
+  expect(stdout).toContain('2 tools: append, read');
+  expect(code).toBe(0);
+  expect(http.counts().initializes).toBe(1);
+  expect(stdio.counts().initializes).toBe(1);
+  await stdio.until('no process is left', ({ alive }) => alive === 0);
+});
+
+it('says which one failed, and why; as JSON for scripts', async () => {
+  await using server = await FaultServer.start();
+  const config = configFile({
+    servers: {
+      good: entryOf(server),
+      away: { url: await refusingUrl(), headers: { authorization: SECRET } },
+      missing: { command: '/nowhere/server', args: [SECRET], env: { TOKEN: SECRET } },
+      unused: { command: '/nowhere/server', disabled: true },
+    },
+  });
+  const { code, stdout, stderr } = await runCli(['check', '--json', '--config', config]);
+  const { servers } = JSON.parse(stdout);
+  expect(servers).toMatchObject([
+    { server: 'good', ok: true, offer: { tools: ['append', 'read'], prompts: [], resources: [] } },
+    { server: 'away', ok: false },
+    { server: 'missing', ok: false },
+  ]);
+  expect(servers[1].error).toBe('no connection could be made to the server.');
+  expect(stdout + stderr).not.toContain(SECRET);
+  expect(code).toBe(1);
+});
+
+it('shows the end of what a server wrote that did not start, but no value that was passed to it', async () => {
+  const script = 'console.error(`no such folder, ${process.env.TOKEN}`); process.exit(3)';
+  const config = configFile({
+    mcpServers: { broken: { command: process.execPath, args: ['-e', script], env: { TOKEN: SECRET } } },
+  });
+  const { code, stdout } = await runCli(['check', '--config', config]);
+  expect(stdout).toContain("The server's process exited with code 3.");
+  expect(stdout).toContain('| no such folder, [redacted]');
+  expect(stdout).not.toContain(SECRET);
+  expect(code).toBe(1);
+});
+
+it('fills in environment variables', async () => {
+  await using server = await FaultServer.start();
+  const { url } = server.target as { url: string };
+  const config = configFile({ mcpServers: { web: { url: '${SERVER}${NOTHING:-}' } } });
+  expect(await runCli(['check', '--config', config], { SERVER: String(url) })).toMatchObject({ code: 0 });
+});
+
+it('what a server says does not reach the terminal as control characters', async () => {
+  const config = configFile({ mcpServers: { 'a\u001b[2Jb': { command: '/nowhere/server' } } });
+  const { stdout } = await runCli(['check', '--config', config]);
+  expect(stdout).not.toContain('\u001b[2J');
+});

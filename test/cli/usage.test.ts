@@ -1,0 +1,59 @@
+/** What is wrong in a command or a configuration is said, with its place; never what was found there. */
+import { expect, it } from 'vitest';
+import { configFile, runCli } from './run-cli.ts';
+
+const SECRET = 'hunter2-s3cr3t-value';
+
+const server = (entry: object) => ({ mcpServers: { files: entry } });
+
+it.each([
+  ['a file that is no JSON', `{ "token": "${SECRET}" `, 'mcp.json: it is not JSON'],
+  ['no list of servers', { token: SECRET }, 'mcpServers: expected an object of servers'],
+  ['an empty list', { mcpServers: {} }, 'it has no server that is not disabled'],
+  [
+    'neither command nor url',
+    server({ env: { TOKEN: SECRET } }),
+    'files: it has neither a command nor a url',
+  ],
+  ['both', server({ command: SECRET, url: SECRET }), 'files: it has both a command and a url'],
+  [
+    'no such type',
+    server({ type: SECRET, url: 'http://127.0.0.1' }),
+    'mcpServers.files.type: expected stdio',
+  ],
+  ['no list of args', server({ command: 'x', args: SECRET }), 'mcpServers.files.args: expected a list'],
+  ['no URL', server({ url: SECRET }), 'transport.url: expected an absolute http: or https: URL'],
+  [
+    'a variable that is not set',
+    server({ command: '${NOT_SET}' }),
+    'the environment variable NOT_SET is not set',
+  ],
+  ['a question', server({ command: '${input:key}' }), 'it asks for an input'],
+])('%s', async (_what, content, message) => {
+  const { code, stdout, stderr } = await runCli(['check', '--config', configFile(content)]);
+  expect(stderr).toContain(message);
+  expect(stderr + stdout).not.toContain(SECRET);
+  expect(stdout).toBe('');
+  expect(code).toBe(2);
+});
+
+it.each([
+  [['chekc'], 'there is no command "chekc"'],
+  [['check', '--colour'], "Unknown option '--colour'"],
+  [['check', '--format', 'svg'], 'check takes no --format'],
+  [['check', 'me'], 'check: "me" is too much'],
+  [['check', '--config', '/nowhere.json'], '/nowhere.json: it cannot be read (ENOENT)'],
+  [['graph', 'supervisor'], 'there is no machine "supervisor": expected connection, operation'],
+  [['graph', '--format', 'png'], 'there is no format "png": expected mermaid, dot, json, svg'],
+  [['graph', 'constructor'], 'there is no machine "constructor"'],
+])('%j', async (args, message) => {
+  const { code, stdout, stderr } = await runCli(args);
+  expect(stderr).toContain(message);
+  expect(stdout).toBe('');
+  expect(code).toBe(2);
+});
+
+it('--help tells how to use it; nothing at all does so too, and is wrong', async () => {
+  expect(await runCli(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage:') });
+  expect(await runCli([])).toMatchObject({ code: 2, stdout: expect.stringContaining('Usage:') });
+});
