@@ -47,6 +47,20 @@ export class Inspection {
   }
 }
 
+const inspections = new WeakMap<object, Inspection>();
+
+/** Called by each supervisor, for those who look on at it while it runs. */
+export function offerInspection(supervisor: object, inspection: Inspection): void {
+  inspections.set(supervisor, inspection);
+}
+
+/** @throws {TypeError} for what is no supervisor of this package. */
+export function inspectionOf(supervisor: object): Inspection {
+  const found = inspections.get(supervisor);
+  if (found === undefined) throw new TypeError('expected a supervisor that createSupervisor() has made');
+  return found;
+}
+
 /**
  * A host's own observer, which may be slow: told in order, but never in the middle of a step.
  * `onThrow` is called once.

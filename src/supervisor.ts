@@ -15,7 +15,8 @@ import {
   type SuppliedClient,
   type SuppliedSession,
 } from './handles.ts';
-import { deferred, Inspection, type InspectionObserver } from './inspection.ts';
+import type { Page, PageOptions } from './inspect/page/serve-page.ts';
+import { deferred, Inspection, type InspectionObserver, offerInspection } from './inspection.ts';
 import { LentLine } from './lent-line.ts';
 import { guardedLogger, type Logger } from './logger.ts';
 import type { AdoptOptions, OwnOptions } from './options.ts';
@@ -73,6 +74,13 @@ export interface Supervisor extends AsyncDisposable {
     options?: AdoptOptions,
   ): CallerOwnedConnection<SuppliedSession>;
 
+  /**
+   * Serves a web page on 127.0.0.1 that shows every connection as it runs: its state in the statechart, operations in
+   * trouble, recoveries, a log of every step. Node only. It keeps no process alive; close it, or let the process end.
+   * @throws {Error} (as a rejection) the port is taken.
+   */
+  page(options?: PageOptions): Promise<Page>;
+
   /** Closes what it owns, gives back what it was lent. Resolves when all is done; may be called again. */
   close(): Promise<void>;
 }
@@ -89,11 +97,6 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   return new SupervisorMap(options);
 }
 
-/** For what looks on at a supervisor that is running. */
-export function inspectionOf(supervisor: Supervisor): Inspection {
-  return (supervisor as SupervisorMap).inspection;
-}
-
 class SupervisorMap implements Supervisor {
   readonly inspection = new Inspection();
   readonly #connections = new Map<string, Connection & ConnectionHandle>();
@@ -106,6 +109,7 @@ class SupervisorMap implements Supervisor {
     checkSupervisorOptions(options);
     this.#options = options;
     this.#logger = guardedLogger(options.logger);
+    offerInspection(this, this.inspection);
     if (options.inspect !== undefined) {
       const onThrow = () => this.#logger.error({}, 'The inspect observer threw');
       this.inspection.add(deferred(options.inspect, onThrow));
@@ -149,6 +153,12 @@ class SupervisorMap implements Supervisor {
     options: AdoptOptions = {},
   ): CallerOwnedConnection<SuppliedSession> {
     return this.#lend(name, 'caller-session', session, options, sessionAsClient);
+  }
+
+  async page(options?: PageOptions): Promise<Page> {
+    // Only now: it needs Node, and this file runs in browsers too.
+    const { servePage } = await import('./inspect/page/serve-page.ts');
+    return servePage(this, options);
   }
 
   async close(): Promise<void> {

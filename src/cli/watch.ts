@@ -1,7 +1,8 @@
 /** `mcp-steward watch`: what becomes of the connections, until Ctrl+C. A table, or lines where there is no terminal. */
 import { createLogUpdate } from 'log-update';
 import { type Step, steps } from '../inspect/steps.ts';
-import { inspectionOf, type Supervisor } from '../supervisor.ts';
+import { inspectionOf } from '../inspection.ts';
+import type { Supervisor } from '../supervisor.ts';
 import type { Arguments } from './arguments.ts';
 import { readServers } from './config.ts';
 import { codeOf, supervise, untilInterrupted } from './supervise.ts';

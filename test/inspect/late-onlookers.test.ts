@@ -2,7 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { createSupervisor } from '../../src/index.ts';
 import { type Step, steps } from '../../src/inspect/steps.ts';
-import { inspectionOf } from '../../src/supervisor.ts';
+import { inspectionOf } from '../../src/inspection.ts';
 import { FaultServer } from '../../src/testing/index.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
 

@@ -1,7 +1,8 @@
 /** Hears every step, keeps the last of them, and tells those who look on: a snapshot first, then what changes. */
 import type { ServerResponse } from 'node:http';
 import { CAUSE_TEXT } from '../../cause-text.ts';
-import { inspectionOf, type Supervisor } from '../../supervisor.ts';
+import { inspectionOf } from '../../inspection.ts';
+import type { Supervisor } from '../../supervisor.ts';
 import { type Step, steps } from '../steps.ts';
 import { Connections } from './connections.ts';
 import { History } from './history.ts';
