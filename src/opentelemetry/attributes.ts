@@ -16,6 +16,7 @@ export const GENERATION_FROM = 'mcp_steward.generation.from';
 export const GENERATION_TO = 'mcp_steward.generation.to';
 export const KIND = 'mcp_steward.operation.kind';
 export const SENDS = 'mcp_steward.sends';
+/** Of the last send that failed, also where the call was answered after that; else of the dials that failed. */
 export const CAUSE = 'mcp_steward.evidence.cause';
 export const EXECUTION = 'mcp_steward.evidence.execution';
 export const OUTCOME = 'mcp_steward.outcome';

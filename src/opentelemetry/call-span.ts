@@ -3,6 +3,7 @@ import { type Span, type SpanContext, SpanKind, SpanStatusCode, type Tracer } fr
 import type { Evidence } from '../../machines/vocabulary.ts';
 import { OutcomeUnknownError, SupervisorError } from '../errors.ts';
 import type { Step } from '../inspect/steps.ts';
+import { quietly } from '../quietly.ts';
 import type { CallFacts, CallObserver } from '../telemetry.ts';
 import {
   CAUSE,
@@ -89,10 +90,7 @@ export class CallSpan implements CallObserver {
     if (ended) this.#finalState = to;
     if (from === to) return;
     this.#countWaiting(to === 'awaiting' || to === 'confirming');
-    if (to === 'awaiting') {
-      this.#span.addEvent('waiting');
-      this.#parts.connection?.waits(this);
-    }
+    if (to === 'awaiting') this.#waits();
     if (from === 'awaiting') this.#parts.connection?.waitsNoMore(this);
   }
 
@@ -109,6 +107,14 @@ export class CallSpan implements CallObserver {
     const evidence = isOurs ? error.evidence : this.#evidence;
     this.#end(outcome, errorAttributes(error, this.#evidence, outcome), evidence);
     if (error instanceof OutcomeUnknownError) this.#parts.instruments.unknownOutcomes.add(1, this.#labels);
+  }
+
+  #waits(): void {
+    this.#parts.connection?.waits(this);
+    // The connection may answer it in this very turn; then it has not waited.
+    queueMicrotask(() => {
+      if (this.#isWaiting) quietly(() => this.#span.addEvent('waiting'));
+    });
   }
 
   /** One that its caller gave up is in flight no more, whatever becomes of it. */

@@ -169,6 +169,7 @@ it('one that waited and was aborted, and one whose time was up, were never sent'
   const files = host.own({ transport: server.target });
   const abort = new AbortController();
   const aborted = rejection(files.callTool(append('a'), undefined, { signal: abort.signal }));
+  await server.until('the handshake is held', ({ held }) => held === 1);
   abort.abort();
   await aborted;
   await rejection(files.callTool(append('b'), undefined, { timeout: 20 }));

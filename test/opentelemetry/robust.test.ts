@@ -1,0 +1,125 @@
+// Telemetry that throws breaks no call; and once the supervisor is closed, nobody is told anything.
+import type { Meter, MeterProvider, Span, Tracer, TracerProvider } from '@opentelemetry/api';
+import { metrics, trace } from '@opentelemetry/api';
+import { afterEach, expect, it } from 'vitest';
+import { createSupervisor } from '../../src/index.ts';
+import { openTelemetry } from '../../src/opentelemetry/index.ts';
+import type { Telemetry, TelemetryHost } from '../../src/telemetry.ts';
+import { FaultServer } from '../../src/testing/fault-server.ts';
+import { expectNoCrashes } from '../support/crashes.ts';
+import { until } from '../support/until.ts';
+import { Recorder, traced } from './traced.ts';
+
+expectNoCrashes();
+afterEach(() => {
+  trace.disable();
+  metrics.disable();
+});
+
+const boom = (): never => {
+  throw new Error('boom of the provider');
+};
+
+/** Whatever is called on it throws. */
+const throws = <T>(): T => new Proxy({}, { get: () => boom }) as T;
+
+const recorder = () => new Recorder();
+const tracerOf = (tracer: Partial<Tracer>): TracerProvider => ({ getTracer: () => tracer as Tracer });
+
+it.each<[string, () => { tracerProvider: TracerProvider; meterProvider: MeterProvider }]>([
+  ['tracer provider', () => ({ ...recorder(), tracerProvider: throws() })],
+  ['meter provider', () => ({ tracerProvider: recorder().tracerProvider, meterProvider: throws() })],
+  [
+    'tracer',
+    () => ({ tracerProvider: tracerOf({ startSpan: boom }), meterProvider: recorder().meterProvider }),
+  ],
+  [
+    'span',
+    () => ({
+      tracerProvider: tracerOf({ startSpan: () => throws<Span>() }),
+      meterProvider: recorder().meterProvider,
+    }),
+  ],
+  [
+    'counter',
+    () => {
+      const instrument = () => throws();
+      const meter = {
+        createCounter: instrument,
+        createHistogram: instrument,
+        createUpDownCounter: instrument,
+      };
+      return {
+        tracerProvider: recorder().tracerProvider,
+        meterProvider: { getMeter: () => meter as unknown as Meter },
+      };
+    },
+  ],
+])('a %s that throws: calls are answered, and a lost connection is recreated', async (_what, providers) => {
+  await using server = await FaultServer.start();
+  await using supervisor = createSupervisor({
+    clientInfo: { name: 'test-host', version: '1.0.0' },
+    telemetry: openTelemetry({ ...providers(), propagate: true }),
+  });
+  const files = supervisor.own('files', { transport: server.target });
+  await files.callTool({ name: 'append', arguments: { key: 'a' } });
+  await server.evict();
+  await files.callTool({ name: 'append', arguments: { key: 'b' } });
+  expect(files.generation).toBe(2);
+  expect(server.counts().executions).toEqual({ a: 1, b: 1 });
+});
+
+it('the global providers, also when they were set after the telemetry was made', async () => {
+  await using late = new Recorder();
+  await using server = await FaultServer.start();
+  const telemetry = openTelemetry();
+  trace.setGlobalTracerProvider(late.tracerProvider);
+  metrics.setGlobalMeterProvider(late.meterProvider);
+  await using supervisor = createSupervisor({
+    clientInfo: { name: 'test-host', version: '1.0.0' },
+    telemetry,
+  });
+  const files = supervisor.own('files', { transport: server.target });
+  await files.ping();
+  expect(late.calls.map(({ name }) => name)).toEqual(['ping']);
+  expect(await late.points('mcp.client.operation.duration')).toHaveLength(1);
+});
+
+it('without a provider it is silent', async () => {
+  await using server = await FaultServer.start();
+  await using supervisor = createSupervisor({
+    clientInfo: { name: 'test-host', version: '1.0.0' },
+    telemetry: openTelemetry(),
+  });
+  await supervisor.own('files', { transport: server.target }).ping();
+});
+
+it('detached: no look at the machines is left', async () => {
+  await using host = traced();
+  const looks: string[] = [];
+  const inner = openTelemetry(host.recorder);
+  /** Counts who looks on at the machines. */
+  const counting: Telemetry = {
+    attach: ({ connections, inspection }) => {
+      const add: TelemetryHost['inspection']['add'] = (onlooker) => {
+        looks.push('on');
+        const remove = inspection.add(onlooker);
+        return () => {
+          looks.push('away');
+          remove();
+        };
+      };
+      return inner.attach({ connections, inspection: { add } as TelemetryHost['inspection'] });
+    },
+  };
+  await using server = await FaultServer.start();
+  const supervisor = createSupervisor({
+    clientInfo: { name: 'test-host', version: '1.0.0' },
+    telemetry: counting,
+  });
+  const files = supervisor.own('files', { transport: server.target });
+  await until(() => files.state === 'ready');
+  expect(looks).toEqual(['on']);
+  await supervisor.close();
+  expect(looks).toEqual(['on', 'away']);
+});
