@@ -1,6 +1,6 @@
 /** The package as a host would have it: built, with its package.json, in a consumer's node_modules. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +13,8 @@ export interface BuiltPackage extends Disposable {
   readonly entry: string;
   /** Runs a script in a consumer's folder. */
   run(script: string, type: 'module' | 'commonjs'): { status: number | null; stdout: string; stderr: string };
+  /** Runs the package's command. */
+  bin(args: readonly string[]): { status: number | null; stdout: string; stderr: string };
   /** What `tsc` says about a consumer's file; empty if nothing. */
   check(source: string, options: { module: string; moduleResolution: string }): string;
 }
@@ -28,6 +30,8 @@ export function buildPackage(): BuiltPackage {
   execFileSync(process.execPath, [TSC, '-p', 'tsconfig.build.json', '--noCheck', '--outDir', dist], {
     cwd: ROOT,
   });
+  // As `npm run build` does after it.
+  cpSync(join(ROOT, 'src/inspect/page/static'), join(dist, 'src/inspect/page/static'), { recursive: true });
   cpSync(join(ROOT, 'package.json'), join(packaged, 'package.json'));
   symlinkSync(join(ROOT, 'node_modules'), join(packaged, 'node_modules'));
   symlinkSync(packaged, join(consumer, 'node_modules/mcp-steward'));
@@ -41,6 +45,11 @@ export function buildPackage(): BuiltPackage {
       const file = join(consumer, type === 'module' ? 'run.mjs' : 'run.cjs');
       writeFileSync(file, script);
       return spawnSync(process.execPath, [file], { cwd: consumer, encoding: 'utf8' });
+    },
+    bin(args) {
+      const { bin } = JSON.parse(readFileSync(join(packaged, 'package.json'), 'utf8'));
+      const command = join(packaged, bin['mcp-steward']);
+      return spawnSync(process.execPath, [command, ...args], { cwd: consumer, encoding: 'utf8' });
     },
     check(source, { module, moduleResolution }) {
       writeFileSync(join(consumer, 'package.json'), JSON.stringify({ type: 'module' }));

@@ -28,7 +28,9 @@ it('its main entry loads its own files, xstate and zod, and nothing of Node', ()
   expect(packages.sort()).toEqual(['xstate', 'zod']);
   const names = files.map((file) => relative(dirname(built.entry), file));
   expect(names).toContain('../machines/connection.machine.js');
-  const onDemand = names.filter((name) => /transports\/(stdio|process-tree)/.test(name));
+  const onDemand = names.filter((name) =>
+    /transports\/(stdio|process-tree)|inspect\/(page|local-server)/.test(name),
+  );
   expect(onDemand, 'what needs Node is loaded on demand').toEqual([]);
 });
 
@@ -85,6 +87,34 @@ it('the built package connects, over HTTP and stdio, on demand', () => {
   );
   expect([status, stderr]).toEqual([0, '']);
   expect(stdout.trim().split('\n')).toEqual(['stdio unavailable', 'http unavailable', 'sse unavailable']);
+});
+
+it('what looks on works from the built package, and keeps no process alive', () => {
+  const { status, stdout, stderr } = built.run(
+    `
+    import { createSupervisor } from 'mcp-steward';
+    import { statelyInspector } from 'mcp-steward/inspect';
+    import { openTelemetry } from 'mcp-steward/opentelemetry';
+    const inspect = statelyInspector();
+    const clientInfo = { name: 'consumer', version: '1.0.0' };
+    const supervisor = createSupervisor({ clientInfo, inspect, telemetry: openTelemetry() });
+    supervisor.own('files', { transport: { kind: 'http', url: 'http://127.0.0.1:9/mcp' }, lazy: true });
+    const { url } = await supervisor.page();
+    for (const address of [url, await inspect.url]) console.log((await fetch(address)).status);
+    for (const file of ['connection.svg', 'page.js', 'lit-html/lit-html.js']) {
+      console.log((await fetch(new URL(file, url))).status);
+    }
+    `,
+    'module',
+  );
+  expect([status, stderr]).toEqual([0, '']);
+  expect(stdout.trim().split('\n')).toEqual(['200', '200', '200', '200', '200']);
+});
+
+it('the command of the built package runs', () => {
+  const { status, stdout } = built.bin(['graph', 'operation', '--format', 'svg']);
+  expect(status).toBe(0);
+  expect(stdout).toContain('data-state="unknown-outcome"');
 });
 
 /** Each `@ts-expect-error` fails if the types did not resolve: then everything would be `any`. */
