@@ -1,6 +1,8 @@
 /** The files of the page: those of the folder `static`, as they are, and four modules of lit-html. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { extname } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 
 const FOLDER = new URL('./static/', import.meta.url);
@@ -53,7 +55,7 @@ export class StaticFiles {
 
 /** The build for browsers, in production; Node itself is given another one. */
 function litFolder(): string {
-  const entry = import.meta.resolve('lit-html');
+  const entry = pathToFileURL(createRequire(import.meta.url).resolve('lit-html')).href;
   const folder = '/lit-html/';
   return entry.slice(0, entry.lastIndexOf(folder) + folder.length);
 }

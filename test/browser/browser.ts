@@ -1,0 +1,53 @@
+/** Chromium for the tests of the page. Where there is none they are skipped, but not in the gate. */
+import { existsSync } from 'node:fs';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
+
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+export type OpenPage = (url: string, options?: BrowserContextOptions) => Promise<Page>;
+
+/** `tests` is given what opens a page; each that it opens is closed after its test, and must not have complained. */
+export function inBrowser(name: string, tests: (open: OpenPage) => void): void {
+  const isMissing = !existsSync(CHROMIUM);
+  if (isMissing) console.warn(`No Chromium at ${CHROMIUM}. Set CHROMIUM to where there is one.`);
+  describe.skipIf(isMissing && process.env.CI === undefined)(name, () => {
+    let browser: Browser;
+    const complaints: string[] = [];
+    beforeAll(async () => {
+      browser = await launchChromium();
+    });
+    afterEach(async () => {
+      for (const context of browser.contexts()) await context.close();
+      expect(complaints.splice(0), 'what the page wrote to the console').toEqual([]);
+    });
+    afterAll(() => browser?.close());
+
+    tests(async (url, options = {}) => {
+      const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, ...options });
+      page.on('pageerror', (error) => complaints.push(error.message));
+      page.on('console', (message) => {
+        // That its own stream was cut is what some tests are about.
+        if (!/net::ERR_|status of 4\d\d|status of 500/.test(message.text())) complaints.push(message.text());
+      });
+      await page.goto(url);
+      await page.getByText('Live', { exact: true }).waitFor();
+      return page;
+    });
+  });
+}
+
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+}
+
+/** One connection in the list. */
+export function rowOf(page: Page, name: string) {
+  return page.getByRole('option').and(page.locator(`[data-name="${name}"]`));
+}
+
+/** The lines of the log from the oldest to the latest, each as one text. */
+export async function logOf(page: Page): Promise<string[]> {
+  const lines = await page.locator('#log li').allInnerTexts();
+  return lines.map((line) => line.replace(/\s+/g, ' ')).reverse();
+}
