@@ -1,7 +1,9 @@
 // Nothing that the supervisor says holds a secret: headers, tokens, env values, query strings, tool arguments, what
-// servers answer. An error's `cause` is the SDK's own error, and is not ours to change.
-import { inspect } from 'node:util';
+// servers answer. Nor does anything that an inspector is told. An error's `cause` is the SDK's own error, and is not ours to change.
+import { inspect as nodeInspect } from 'node:util';
+import { createInspector } from '@statelyai/inspect';
 import { afterEach, expect, it } from 'vitest';
+import type { InspectionEvent } from 'xstate';
 import {
   type ConnectionHandle,
   createSupervisor,
@@ -10,6 +12,9 @@ import {
   type Supervisor,
   SupervisorError,
 } from '../../src/index.ts';
+import { statelyEvent } from '../../src/inspect/stately-events.ts';
+import { steps } from '../../src/inspect/steps.ts';
+import { inspectionOf } from '../../src/inspection.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
 import { refreshingProvider } from '../support/oauth.ts';
 import { callTool, settled } from '../support/owned.ts';
@@ -39,8 +44,29 @@ function open(): Supervisor {
   const say = (fields: object, message: string) =>
     void said.push(`log: ${message} ${JSON.stringify(fields)}`);
   const logger: Logger = { debug: say, info: say, warn: say, error: say };
-  supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' }, logger });
+  const inspect = (event: InspectionEvent) => {
+    said.push(`observer: ${nodeInspect(heldBy(event), { depth: 10 })}`);
+    said.push(`stately: ${JSON.stringify(statelyEvent(event))}`);
+    leaky.inspect.next?.(event);
+  };
+  supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' }, logger, inspect });
+  inspectionOf(supervisor).add(steps((step) => said.push(`step: ${JSON.stringify(step)}`)));
   return supervisor;
+}
+
+/** All that an actor holds, and is told. */
+function heldBy(event: InspectionEvent): object {
+  const { event: told, snapshot, actorRef } = event as Extract<InspectionEvent, { type: '@xstate.snapshot' }>;
+  const { context, output, error, input } = Object(snapshot);
+  return { told, context, output, error, input, options: Object(actorRef).options?.input };
+}
+
+/** The inspector of `@statelyai/inspect` as it is without options: it sends on whatever a machine holds. */
+const leaky = createInspector({ send: (event) => void said.push(`inspector: ${JSON.stringify(event)}`) });
+
+/** Observers are told a moment later, and that one sends a moment after that. */
+async function observersAreTold(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
 }
 
 function listen<H extends ConnectionHandle>(handle: H): H {
@@ -71,10 +97,17 @@ async function fails(
 
 afterEach(async () => {
   for (const handle of supervisor.connections.values()) {
-    said.push(JSON.stringify(handle), inspect(handle, { depth: 8, showHidden: true }));
+    said.push(JSON.stringify(handle), nodeInspect(handle, { depth: 8, showHidden: true }));
   }
-  said.push(inspect(supervisor, { depth: 8, showHidden: true }));
+  said.push(nodeInspect(supervisor, { depth: 8, showHidden: true }));
   await supervisor.close();
+  await observersAreTold();
+  for (const who of ['observer', 'stately', 'inspector', 'step']) {
+    expect(
+      said.some((line) => line.startsWith(`${who}: `)),
+      who,
+    ).toBe(true);
+  }
   expect(errors, 'the test has seen errors of ours').toBeGreaterThan(0);
   for (const line of said) {
     const leaks = PIECES.filter((piece) => line.includes(piece));
