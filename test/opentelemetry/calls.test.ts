@@ -63,13 +63,18 @@ it('a prompt has its name in the span; a list, a resource and a ping have their 
   expect(Object.keys(list?.attributes ?? {})).not.toContain('gen_ai.tool.name');
 });
 
-it('the caller’s active span is the parent', async () => {
+it('the caller’s active span is the parent of the call, and of no recreation', async () => {
   await using host = traced();
   const files = await ready(host);
   const parent = host.recorder.tracerProvider.getTracer('host').startSpan('agent turn');
   await context.with(trace.setSpan(context.active(), parent), () => files.ping());
   await files.ping();
+  await server().evict();
+  await context.with(trace.setSpan(context.active(), parent), () => files.ping());
   const [child, root] = host.recorder.calls;
+  const [recreation] = host.recorder.recreations;
+  expect(recreation?.parentSpanContext).toBeUndefined();
+  expect(recreation?.spanContext().traceId).not.toBe(parent.spanContext().traceId);
   expect(child?.parentSpanContext?.spanId).toBe(parent.spanContext().spanId);
   expect(root?.parentSpanContext).toBeUndefined();
 });
@@ -81,6 +86,14 @@ it('an isError result is answered, and an error', async () => {
   const [span] = host.recorder.calls;
   expect(span?.attributes).toMatchObject({ 'error.type': 'tool_error', 'mcp_steward.outcome': 'answered' });
   expect(span?.status).toEqual({ code: SpanStatusCode.ERROR });
+});
+
+it('only a tool call can have such a result', async () => {
+  await using host = traced();
+  const files = await ready(host);
+  await server().fault({ on: 'tools/list', kind: 'result', result: { tools: [], isError: true } });
+  await files.listTools();
+  expect(host.recorder.calls[0]?.attributes).not.toHaveProperty('error.type');
 });
 
 it('a JSON-RPC error: its number, and none of its words', async () => {
@@ -140,6 +153,19 @@ it('what is neither: an HTTP status that is no loss', async () => {
     'error.type': '_OTHER',
     'mcp_steward.outcome': 'passed-through',
     'mcp_steward.evidence.cause': 'http-error',
+  });
+});
+
+it('an error -32001 of the server’s own is no timeout', async () => {
+  await using host = traced();
+  const files = await ready(host);
+  await server().fault({ kind: 'rpc-error', code: -32001 });
+  await rejection(files.callTool({ name: 'append', arguments: {} }));
+  expect(host.recorder.calls[0]?.attributes).toMatchObject({
+    'error.type': '-32001',
+    'rpc.response.status_code': '-32001',
+    'mcp_steward.outcome': 'passed-through',
+    'mcp_steward.evidence.cause': 'session-error',
   });
 });
 

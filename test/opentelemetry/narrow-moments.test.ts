@@ -58,6 +58,11 @@ it('the host asks for a new generation: a recreation, but no loss and no recover
   expect(recreation?.links).toEqual([]);
   expect(await host.recorder.points('mcp_steward.losses')).toEqual([]);
   expect(await host.recorder.points('mcp_steward.recovery.duration')).toEqual([]);
+  await server.evict();
+  await files.ping();
+  await files.reconnect();
+  const [recovery] = await host.recorder.points('mcp_steward.recovery.duration');
+  expect(recovery?.value, 'one loss, one recovery').toMatchObject({ count: 1 });
 });
 
 it('an answer that was cut while the connection lives: the recreation of a later loss is not linked with it', async () => {

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { FaultServer } from '../../src/testing/fault-server.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
 import { rejection } from '../support/lent.ts';
+import { refusingUrl } from '../support/refusing-url.ts';
 import { until } from '../support/until.ts';
 import { eventsOf, linkedTo, traced } from './traced.ts';
 
@@ -92,6 +93,7 @@ it('killed in the middle of a call, on demand: unknown, and no recreation until 
   const [recreation] = host.recorder.recreations;
   expect(linkedTo(recreation!, unknown!), 'it says whom the loss had stricken').toBe(true);
   expect(linkedTo(recreation!, host.recorder.calls.at(-1)!)).toBe(true);
+  expect(unknown?.links, 'its span had ended').toEqual([]);
 });
 
 it('killed in the middle of a call, eager: linked both ways before its span ends', async () => {
@@ -145,6 +147,24 @@ it('exhausted: it says so, with every dial and why it failed', async () => {
   await rejection(files.ping());
   expect(host.recorder.calls.at(-1)?.links).toEqual([]);
   expect(host.recorder.recreations).toHaveLength(1);
+
+  await rejection(files.reconnect());
+  expect(host.recorder.recreations).toHaveLength(2);
+  expect(host.recorder.recreations[1]?.links, 'nobody waited for that one').toEqual([]);
+});
+
+it('never sent: why no connection could be made', async () => {
+  await using host = traced();
+  const url = await refusingUrl();
+  const files = host.own({ transport: { kind: 'http', url }, recovery: { maxAttempts: 1 } });
+  await rejection(files.ping());
+  expect(host.recorder.calls[0]?.attributes).toMatchObject({
+    'error.type': 'unavailable',
+    'mcp_steward.outcome': 'unavailable',
+    'mcp_steward.sends': 0,
+    'mcp_steward.evidence.cause': 'unreachable',
+    'mcp_steward.evidence.execution': 'none',
+  });
 });
 
 it('a call that waits: sent once, when there is a connection', async () => {
