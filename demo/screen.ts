@@ -69,6 +69,13 @@ export class Screen {
     this.#print(`\n${held === outcomes.length ? green(verdict) : red(verdict)}, ${seconds.toFixed(1)} s`);
   }
 
+  page(url: string): void {
+    this.#print(`\n${bold('Now lose one by hand:')} ${cyan(url)}`);
+    this.#print(
+      dim('three connections, live, with buttons that kill, restart, evict, hang and refuse; Ctrl+C ends'),
+    );
+  }
+
   #timed(text: string): void {
     const seconds = ((performance.now() - this.#begun) / 1_000).toFixed(2);
     this.#print(`${dim(`${seconds.padStart(7)} s`)}   ${text}`);
