@@ -1,6 +1,6 @@
 /** Chromium for the tests of the page. Where there is none they are skipped, but not in the gate. */
 import { existsSync } from 'node:fs';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
@@ -41,12 +41,23 @@ export function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
 }
 
-/** One connection in the list. */
-export function rowOf(page: Page, name: string) {
-  return page.getByRole('option').and(page.locator(`[data-name="${name}"]`));
+/** The connections in the list. */
+export function rowsOf(page: Page): Locator {
+  return page.locator('#connections [role=option]');
 }
 
-/** The lines of the log from the oldest to the latest, each as one text. */
+/** One of them. */
+export function rowOf(page: Page, name: string): Locator {
+  return page.locator(`#connections [data-name="${name}"]`);
+}
+
+/** As it is read, without the blanks between the lines; empty when there is nothing. */
+export async function textOf(locator: Locator): Promise<string> {
+  const texts = await locator.allInnerTexts();
+  return texts.join(' ').replace(/\s+/g, ' ');
+}
+
+/** The lines of the log from the oldest to the latest. */
 export async function logOf(page: Page): Promise<string[]> {
   const lines = await page.locator('#log li').allInnerTexts();
   return lines.map((line) => line.replace(/\s+/g, ' ')).reverse();

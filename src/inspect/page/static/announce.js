@@ -2,19 +2,37 @@
 /** Says the state of the chosen connection to those who do not see it, and not more often than one can listen. */
 import { spoken } from './words.js';
 
-const PAUSE_MS = 1_500;
+const PAUSE_MS = 1_000;
+
+/** @type {{ connection: string, text: string } | undefined} */
+let known;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
+
+/** What is so when a connection is chosen is not said; what changes after that is. @param {import('./store.js').Store} store */
+export function announce(store) {
+  const now = stateOf(store);
+  if (now === undefined || now.connection !== known?.connection) {
+    known = now;
+  } else if (now.text !== known.text && timer === undefined) {
+    timer = setTimeout(() => sayState(store), PAUSE_MS);
+  }
+}
 
 /** @param {import('./store.js').Store} store */
-export function announceChanges(store) {
-  let said = '';
-  setInterval(() => {
-    const connection = store.connections.get(store.chosen ?? '');
-    if (connection === undefined) return;
-    const { path, generation } = connection;
-    const text = `${connection.connection}: ${spoken(path.replace('.', ', '))}, generation ${generation}`;
-    if (text !== said && said !== '') say(text);
-    said = text;
-  }, PAUSE_MS);
+function sayState(store) {
+  timer = undefined;
+  const now = stateOf(store);
+  if (now !== undefined && now.connection === known?.connection) say(now.text);
+  known = now;
+}
+
+/** @param {import('./store.js').Store} store */
+function stateOf({ connections, chosen = '' }) {
+  const view = connections.get(chosen);
+  if (view === undefined) return undefined;
+  const text = `${chosen}: ${spoken(view.path.replace('.', ', '))}, generation ${view.generation}`;
+  return { connection: chosen, text };
 }
 
 /** @param {string} text */

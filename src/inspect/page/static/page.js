@@ -1,6 +1,6 @@
 // @ts-check
 /** The page: what the host tells goes into the store, and what has changed is drawn in the next frame. */
-import { announceChanges } from './announce.js';
+import { announce } from './announce.js';
 import { connectionsView } from './connections-view.js';
 import { detailView } from './detail-view.js';
 import { html, render } from './lit-html/lit-html.js';
@@ -23,7 +23,6 @@ const VIEWS = {
 
 const store = new Store(draw);
 follow(store);
-announceChanges(store);
 // What is said in durations goes on by itself.
 setInterval(() => store.touch('stream', 'connections', 'detail', 'operations', 'recoveries'), 1_000);
 store.touch('stream', 'connections', 'detail', 'operations', 'recoveries', 'log');
@@ -34,4 +33,5 @@ function draw(sections) {
     const root = /** @type {HTMLElement} */ (document.getElementById(section));
     render(html`${VIEWS[section](store)}`, root);
   }
+  announce(store);
 }

@@ -15,7 +15,7 @@ export function recoveriesView(store) {
     ${
       all.length === 0
         ? html`<p class="empty">No connection was lost since this page is served.</p>`
-        : html`<ul class="rows">${repeat(
+        : html`<ul class="rows" tabindex="0" aria-labelledby="recoveries-title">${repeat(
             all,
             ({ id }) => id,
             (each) => row(store, each),

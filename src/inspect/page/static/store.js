@@ -8,6 +8,8 @@
 /** @typedef {'stream' | 'connections' | 'detail' | 'operations' | 'recoveries' | 'log'} Section */
 /** @typedef {'live' | 'connecting' | 'lost' | 'refused'} StreamState */
 
+/** So that a reload shows the same connection. */
+const CHOSEN = 'chosen';
 const KEPT = { operations: 50, recoveries: 100, steps: 1_000 };
 
 export class Store {
@@ -28,7 +30,7 @@ export class Store {
   stream = { state: 'connecting', since: Date.now(), heardAt: Date.now() };
 
   /** The chosen connection. @type {string | undefined} */
-  chosen = decodeURIComponent(location.hash.slice(1)) || undefined;
+  chosen = sessionStorage.getItem(CHOSEN) ?? undefined;
   /** The operation whose chart is shown, if it is not the connection's. @type {string | undefined} */
   operation = undefined;
   list = { search: '', state: '' };
@@ -68,6 +70,7 @@ export class Store {
     this.steps = [];
     this.controls = snapshot.controls;
     this.causes = snapshot.causes;
+    if (!snapshot.connections.some(({ connection }) => connection === this.chosen)) this.chosen = undefined;
     this.take(snapshot);
     this.touch('connections', 'detail', 'operations', 'recoveries', 'log');
   }
@@ -91,7 +94,7 @@ export class Store {
   choose(name) {
     this.chosen = name;
     this.operation = undefined;
-    history.replaceState(null, '', `${location.pathname}${location.search}#${encodeURIComponent(name)}`);
+    sessionStorage.setItem(CHOSEN, name);
     this.touch('connections', 'detail', 'operations');
   }
 

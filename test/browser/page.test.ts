@@ -1,0 +1,221 @@
+// The page in a real browser, over a real host whose real servers are killed.
+import { afterEach, expect, it } from 'vitest';
+import { createSupervisor, type OwnedConnection, type Supervisor } from '../../src/index.ts';
+import { type Page, type PageControls, servePage } from '../../src/inspect/page/serve-page.ts';
+import { FaultServer } from '../../src/testing/index.ts';
+import { expectNoCrashes } from '../support/crashes.ts';
+import { inBrowser, logOf, rowOf, rowsOf, textOf } from './browser.ts';
+import { watchStreams } from './streams.ts';
+
+expectNoCrashes();
+const streams = watchStreams();
+
+const opened: AsyncDisposable[] = [];
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each[Symbol.asyncDispose]();
+});
+
+async function serve(
+  supervisor: Supervisor,
+  options: { port?: number; controls?: PageControls } = {},
+): Promise<Page> {
+  const page = await servePage(supervisor, options);
+  opened.push(page);
+  return page;
+}
+
+async function host(controls: PageControls = {}) {
+  const server = await FaultServer.start();
+  const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' } });
+  opened.push(server, supervisor);
+  const files = supervisor.own('files', {
+    transport: server.target,
+    recovery: { initialBackoffMs: 1 },
+  });
+  await append(files);
+  return { server, supervisor, files, served: await serve(supervisor, { controls }) };
+}
+
+function append(connection: OwnedConnection): Promise<unknown> {
+  return connection.callTool({ name: 'append', arguments: { key: 'a' } });
+}
+
+function lazily(supervisor: Supervisor, names: readonly string[]): void {
+  for (const name of names) {
+    supervisor.own(name, { connect: () => Promise.reject(new Error('never')), lazy: true });
+  }
+}
+
+inBrowser('a recovery before one’s eyes', (open) => {
+  it('is in the list, the chart, the log, the operations and the recoveries; and after a reload', async () => {
+    const { server, files, served } = await host();
+    const page = await open(served.url);
+    await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('ready · owned · gen 1');
+
+    await server.when('initialize', 'hold');
+    await server.restart();
+    const call = append(files);
+    await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('recreating opening');
+    await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('1 waiting');
+    await expect.poll(() => textOf(page.locator('#operations li'))).toContain('awaiting');
+    await server.when('initialize', 'answer');
+    await call;
+
+    const check = async () => {
+      await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('ready · owned · gen 2');
+      const lines = await logOf(page);
+      const places = [
+        'lost → recreating.backingOff',
+        '→ recreating.opening',
+        'recreating.opening → ready.steady',
+      ];
+      const found = places.map((place) => lines.findIndex((line) => line.includes(place)));
+      expect(found, lines.join('\n')).not.toContain(-1);
+      expect(found).toEqual(found.toSorted((one, other) => one - other));
+      expect(await textOf(page.locator('#recoveries li'))).toContain('recreated on generation 2');
+      expect(await textOf(page.locator('#operations li'))).toContain('answered');
+      await page.locator('.state.is-current[data-state="ready.steady"]').waitFor();
+      const lit = await page
+        .locator('.state.is-visited')
+        .evaluateAll((states) => states.map((state) => state.getAttribute('data-state')));
+      expect(lit.sort()).toEqual(
+        ['lost', 'ready', 'ready.steady', 'recreating', 'recreating.backingOff', 'recreating.opening'].sort(),
+      );
+      const taken = await page.locator('.transition.is-visited .label').allTextContents();
+      expect(taken.sort()).toEqual(['[recreationIsWanted]', 'after backoff', 'lost', 'open done']);
+    };
+    await check();
+    await page.reload();
+    await check();
+  });
+
+  it('the operation’s own chart is shown when it is chosen, and the connection’s again', async () => {
+    const { server, files, served } = await host();
+    const page = await open(served.url);
+    await server.restart();
+    await append(files);
+    await page.getByRole('button', { name: 'tool answered' }).click();
+    await page.locator('.state.is-current[data-state="answered"]').waitFor();
+    await page.getByRole('button', { name: 'Show the connection' }).click();
+    await page.locator('.state.is-current[data-state="ready.steady"]').waitFor();
+  });
+
+  it('is said to those who do not see it', async () => {
+    const { server, files, served } = await host();
+    const page = await open(served.url);
+    await rowOf(page, 'files').click();
+    expect(await page.locator('[aria-live]').textContent(), 'what is so when one comes is not said').toBe('');
+    await server.restart();
+    await append(files);
+    await expect
+      .poll(() => textOf(page.locator('[aria-live]')), { timeout: 5_000 })
+      .toBe('files: ready, steady, generation 2');
+  });
+});
+
+inBrowser('the page’s own stream', (open) => {
+  it('comes back when it was cut, and what happened meanwhile is there', async () => {
+    const { server, files, served } = await host();
+    const page = await open(served.url);
+    streams().at(-1)?.destroy();
+    await page.getByText('Reconnecting', { exact: true }).waitFor();
+    await server.restart();
+    await append(files);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('gen 2');
+    const lines = await logOf(page);
+    expect(lines.filter((line) => line.includes('recreating.opening → ready.steady'))).toHaveLength(1);
+  });
+
+  it('a host that is gone is said to be gone, and another in its place is not taken for it', async () => {
+    const { supervisor, served } = await host();
+    const page = await open(served.url);
+    await served.close();
+    await page.getByText('The host is gone').waitFor();
+    await rowOf(page, 'files').waitFor();
+    await serve(supervisor, { port: Number(new URL(served.url).port) });
+    await page.getByText('Another host listens here now').waitFor();
+  });
+});
+
+inBrowser('200 connections', (open) => {
+  it('are listed, searched and filtered', async () => {
+    const { supervisor, served } = await host();
+    lazily(
+      supervisor,
+      Array.from({ length: 199 }, (_, n) => `server-${n + 1}`),
+    );
+    const page = await open(served.url);
+    await expect.poll(() => rowsOf(page).count()).toBe(200);
+
+    await page.getByLabel('Search connections').fill('server-19');
+    await expect.poll(() => rowsOf(page).count()).toBe(11);
+    await page.getByLabel('Search connections').fill('SERVER idle 199');
+    await expect.poll(() => rowsOf(page).count()).toBe(1);
+    await page.getByLabel('Search connections').fill('');
+    await page.getByRole('button', { name: /^ready/ }).click();
+    await expect.poll(() => rowsOf(page).allInnerTexts()).toEqual([expect.stringContaining('files')]);
+    await page.getByRole('button', { name: /^ready/ }).click();
+    await expect.poll(() => rowsOf(page).count()).toBe(200);
+  });
+
+  it('a closed one is marked, and its name may be taken again', async () => {
+    const { supervisor, files, served } = await host();
+    const page = await open(served.url);
+    await files.close();
+    await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('closed');
+    lazily(supervisor, ['files']);
+    await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('idle');
+    expect(await rowsOf(page).count()).toBe(1);
+  });
+});
+
+inBrowser('the log', (open) => {
+  it('is filtered by kind and connection, searched, and paused', async () => {
+    const { server, supervisor, files, served } = await host();
+    lazily(supervisor, ['idle-one']);
+    const page = await open(served.url);
+    await server.restart();
+    await append(files);
+    const lines = () => logOf(page);
+    await expect.poll(lines).toContainEqual(expect.stringContaining('sending → answered'));
+
+    await page.getByRole('button', { name: 'Operations' }).click();
+    await expect.poll(lines).not.toContainEqual(expect.stringContaining('sending → answered'));
+    expect(await lines()).not.toContainEqual(expect.stringContaining('(ignored)'));
+    await page.getByRole('button', { name: 'Transitions' }).click();
+    await page.getByRole('button', { name: 'No change' }).click();
+    await expect.poll(lines).toContainEqual(expect.stringContaining('demand (ignored)'));
+    await page.getByRole('button', { name: 'Transitions' }).click();
+    await page.getByLabel('Connection', { exact: true }).selectOption('idle-one');
+    await expect.poll(lines).toEqual([expect.stringContaining('idle-one')]);
+    await page.getByLabel('Connection', { exact: true }).selectOption('');
+    await page.getByLabel('Search the log').fill('session-unknown lost');
+    await expect.poll(lines).toEqual([expect.stringContaining('ready.steady → lost → recreating')]);
+
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await server.restart();
+    await append(files);
+    await page.getByRole('button', { name: /Resume \(\d+ new\)/ }).waitFor();
+    expect(await lines()).toHaveLength(1);
+    await page.getByRole('button', { name: /Resume/ }).click();
+    await expect.poll(lines).toHaveLength(2);
+  });
+});
+
+inBrowser('controls', (open) => {
+  it('run on the host, and one that fails only says that it did', async () => {
+    const asked: string[] = [];
+    const { served } = await host({
+      note: { label: 'Note it', run: (connection) => void asked.push(connection) },
+      fail: { label: 'Fail', run: () => Promise.reject(new Error('a secret')) },
+    });
+    const page = await open(served.url);
+    await page.getByRole('button', { name: 'Note it' }).click();
+    await page.getByText('Note it: done').first().waitFor();
+    expect(asked).toEqual(['files']);
+    await page.getByRole('button', { name: 'Fail' }).click();
+    await page.getByText('Fail: failed').first().waitFor();
+    expect(await page.content()).not.toContain('a secret');
+  });
+});
