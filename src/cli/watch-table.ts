@@ -22,7 +22,11 @@ const COLUMNS = [
   { title: 'state', width: 18, cell: ({ state }: ConnectionStatus) => (COLOURS[state] ?? String)(state) },
   { title: 'since', width: 10, cell: ({ since }: ConnectionStatus) => ago(since) },
   { title: 'generation', width: 12, cell: ({ generation }: ConnectionStatus) => String(generation) },
-  { title: 'last error', width: 20, cell: ({ lastError }: ConnectionStatus) => lastError?.cause ?? '' },
+  {
+    title: 'last error',
+    width: 20,
+    cell: ({ reason, lastError }: ConnectionStatus) => reason ?? lastError?.cause ?? '',
+  },
   { title: 'in flight', width: 11, cell: ({ inFlight }: ConnectionStatus) => String(inFlight) },
   { title: 'waiting', width: 9, cell: ({ waiting }: ConnectionStatus) => String(waiting) },
 ] as const;

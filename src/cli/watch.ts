@@ -13,11 +13,12 @@ const LATEST = 8;
 
 export async function watch({ options }: Arguments): Promise<number> {
   const { supervisor, connect } = supervise(readServers(options.config));
+  const print = (line: string) => process.stdout.write(`${line}\n`);
   const end = options.json
-    ? show(supervisor, (step) => process.stdout.write(`${JSON.stringify(step)}\n`))
+    ? show(supervisor, (step) => print(JSON.stringify(step)))
     : isTerminal()
       ? showTable(supervisor)
-      : show(supervisor, (step) => process.stdout.write(`${lineOf(step)}\n`));
+      : showTurns(supervisor, (step) => print(lineOf(step)));
   connect();
   await untilInterrupted();
   end();
@@ -39,10 +40,18 @@ function show(supervisor: Supervisor, tell: (step: Step) => void): () => void {
   );
 }
 
+/** For people: a connection that goes from one state to another, not each heartbeat. */
+function showTurns(supervisor: Supervisor, tell: (step: Step) => void): () => void {
+  const stateOf = (place: string) => place.split('.')[0];
+  return show(supervisor, (step) => {
+    if (step.path.some((place) => stateOf(place) !== stateOf(step.from))) tell(step);
+  });
+}
+
 function showTable(supervisor: Supervisor): () => void {
   const screen = createLogUpdate(process.stdout);
   const latest: string[] = [];
-  const stop = show(supervisor, (step) => {
+  const stop = showTurns(supervisor, (step) => {
     latest.push(lineOf(step));
     if (latest.length > LATEST) latest.shift();
   });
