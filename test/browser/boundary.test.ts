@@ -135,7 +135,7 @@ describe('who is let in', () => {
 });
 
 inBrowser('what the page loads', (open) => {
-  it('comes from its own server, is less than 60 KB, and is painted soon', async () => {
+  it('comes from its own server, and is less than 60 KB', async () => {
     const supervisor = supervise();
     supervisor.own('files', { connect: () => Promise.reject(new Error('never')), lazy: true });
     const served = await serve(supervisor);
@@ -158,9 +158,7 @@ inBrowser('what the page loads', (open) => {
   it('the policy holds: a script in the page itself does not run', async () => {
     const served = await serve(supervise());
     const page = await open(served.url);
-    const refused = page.waitForEvent('console', (message) =>
-      message.text().includes('Content Security Policy'),
-    );
+    // The browser complains, as it should.
     page.removeAllListeners('console');
     const noted = page.evaluate(
       () =>
@@ -172,7 +170,6 @@ inBrowser('what the page loads', (open) => {
         }),
     );
     expect(await noted).toBe('script-src-elem');
-    await refused.catch(() => {});
     expect(await page.title()).toBe('mcp-steward');
   });
 });
