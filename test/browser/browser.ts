@@ -5,26 +5,33 @@ import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
-export type OpenPage = (url: string, options?: BrowserContextOptions) => Promise<Page>;
-
-/** `tests` is given what opens a page; each that it opens is closed after its test, and must not have complained. */
-export function inBrowser(name: string, tests: (open: OpenPage) => void): void {
+/** `tests` is given what returns the browser, once they run. */
+export function inChromium(name: string, tests: (browser: () => Browser) => void): void {
   const isMissing = !existsSync(CHROMIUM);
   if (isMissing) console.warn(`No Chromium at ${CHROMIUM}. Set CHROMIUM to where there is one.`);
   describe.skipIf(isMissing && process.env.CI === undefined)(name, () => {
-    let browser: Browser;
-    const complaints: string[] = [];
+    let browser: Browser | undefined;
     beforeAll(async () => {
       browser = await launchChromium();
     });
+    afterAll(() => browser?.close());
+    tests(() => browser as Browser);
+  });
+}
+
+export type OpenPage = (url: string, options?: BrowserContextOptions) => Promise<Page>;
+
+/** `tests` is given what opens an inspection page. Each is closed after its test, and must not have complained. */
+export function inBrowser(name: string, tests: (open: OpenPage) => void): void {
+  inChromium(name, (browser) => {
+    const complaints: string[] = [];
     afterEach(async () => {
-      for (const context of browser.contexts()) await context.close();
+      for (const context of browser().contexts()) await context.close();
       expect(complaints.splice(0), 'what the page wrote to the console').toEqual([]);
     });
-    afterAll(() => browser?.close());
 
     tests(async (url, options = {}) => {
-      const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, ...options });
+      const page = await browser().newPage({ viewport: { width: 1440, height: 900 }, ...options });
       page.on('pageerror', (error) => complaints.push(error.message));
       page.on('console', (message) => {
         // That its own stream was cut is what some tests are about.
