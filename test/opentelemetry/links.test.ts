@@ -1,5 +1,6 @@
 // Whom a recreation is linked with: those whom the loss had stricken and those who waited, and nobody else.
-import { expect, it } from 'vitest';
+import { type DiagLogger, diag } from '@opentelemetry/api';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FaultServer } from '../../src/testing/fault-server.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
 import { rejection } from '../support/lent.ts';
@@ -9,6 +10,19 @@ import { linkedTo, traced } from './traced.ts';
 
 expectNoCrashes();
 const shared = sharedServer();
+
+/** What the SDK complains of, for example about a span that has ended. */
+const complaints: string[] = [];
+beforeEach(() => {
+  complaints.length = 0;
+  const note = (message: string) => void complaints.push(message);
+  const logger: DiagLogger = { error: note, warn: note, info() {}, debug() {}, verbose() {} };
+  diag.setLogger(logger, { suppressOverrideMessage: true });
+});
+afterEach(() => {
+  diag.disable();
+  expect(complaints).toEqual([]);
+});
 
 const append = (key: string) => ({ name: 'append', arguments: { key } });
 
@@ -88,4 +102,24 @@ it('not one that had given up waiting when it began', async () => {
   const [first, second] = host.recorder.calls;
   expect(linkedTo(recreation!, second!) && linkedTo(second!, recreation!)).toBe(true);
   expect(linkedTo(recreation!, first!)).toBe(false);
+});
+
+it('only with the first recreation after the loss, when that is exhausted', async () => {
+  await using server = await FaultServer.start({ transport: 'stdio' });
+  await using host = traced();
+  const files = host.own({ transport: server.target, recovery: { maxAttempts: 2 } });
+  await files.ping();
+  await server.when('tools/call', 'hold');
+  const call = rejection(files.callTool(append('a')));
+  await server.until('it is held', ({ held }) => held === 1);
+  await server.kill();
+  await call;
+  const unknown = host.recorder.calls.at(-1);
+  await server.when('initialize', 'forbid');
+  await rejection(files.ping());
+  await rejection(files.reconnect());
+  const [first, second] = host.recorder.recreations;
+  expect(first?.attributes).toMatchObject({ 'mcp_steward.outcome': 'exhausted' });
+  expect(linkedTo(first!, unknown!)).toBe(true);
+  expect(second?.links).toEqual([]);
 });

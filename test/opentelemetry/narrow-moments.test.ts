@@ -179,3 +179,16 @@ it('exhausted by the loss itself: nothing was recreated, nobody waited; made at 
   const [recovery] = await host.recorder.points('mcp_steward.recovery.duration');
   expect(recovery?.value).toMatchObject({ count: 1 });
 });
+
+it('lost, closed, and another of the same name: nothing has recovered', async () => {
+  await using server = await FaultServer.start({ transport: 'stdio' });
+  await using host = traced();
+  const files = host.own({ transport: server.target });
+  await files.ping();
+  await server.kill();
+  await until(() => files.state === 'lost');
+  await files.close();
+  await host.own({ transport: server.target }).ping();
+  expect(host.recorder.recreations).toEqual([]);
+  expect(await host.recorder.points('mcp_steward.recovery.duration')).toEqual([]);
+});

@@ -7,6 +7,7 @@ import { openTelemetry } from '../../src/opentelemetry/index.ts';
 import type { Telemetry, TelemetryHost } from '../../src/telemetry.ts';
 import { FaultServer } from '../../src/testing/fault-server.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
+import { rejection } from '../support/lent.ts';
 import { until } from '../support/until.ts';
 import { Recorder, traced } from './traced.ts';
 
@@ -67,6 +68,30 @@ it.each<[string, () => { tracerProvider: TracerProvider; meterProvider: MeterPro
   await files.callTool({ name: 'append', arguments: { key: 'b' } });
   expect(files.generation).toBe(2);
   expect(server.counts().executions).toEqual({ a: 1, b: 1 });
+});
+
+it('a span that could not be begun: its operation is not taken for that of another call', async () => {
+  await using server = await FaultServer.start();
+  await using recorder = new Recorder();
+  const tracer = recorder.tracerProvider.getTracer('test');
+  const picky: Partial<Tracer> = {
+    startSpan: (name, options) => (name === 'ping' ? boom() : tracer.startSpan(name, options)),
+  };
+  await using supervisor = createSupervisor({
+    clientInfo: { name: 'test-host', version: '1.0.0' },
+    telemetry: openTelemetry({ tracerProvider: tracerOf(picky), meterProvider: recorder.meterProvider }),
+  });
+  await server.when('initialize', 'hold');
+  const files = supervisor.own('files', { transport: server.target });
+  const list = files.listTools();
+  const abort = new AbortController();
+  const ping = rejection(files.ping({ signal: abort.signal }));
+  abort.abort();
+  await ping;
+  const [waiting] = await recorder.points('mcp_steward.operations.waiting');
+  expect(waiting?.value).toBe(1);
+  await server.when('initialize', 'answer');
+  await list;
 });
 
 it('the global providers, also when they were set after the telemetry was made', async () => {
