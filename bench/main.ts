@@ -17,6 +17,8 @@ const measures: Record<string, () => Promise<Measure>> = {
   http: async () => (await import('./measures/http.ts')).http,
   restart: async () => (await import('./measures/restart.ts')).restart,
   herd: async () => (await import('./measures/herd.ts')).herd,
+  page: async () => (await import('./measures/page-open.ts')).pageOpen,
+  paint: async () => (await import('./measures/page-paint.ts')).pagePaint,
   heap: async () => (await import('./measures/heap.ts')).heap,
   import: async () => (await import('./measures/cold-import.ts')).coldImport,
 };

@@ -1,27 +1,25 @@
 /** Chromium for the tests of the page. Where there is none they are skipped, but not in the gate. */
-import { existsSync } from 'node:fs';
-import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
+import { CHROMIUM, hasChromium, launchChromium } from './chromium.ts';
 
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+export type OpenPage = (url: string, options?: BrowserContextOptions) => Promise<Page>;
 
-/** `tests` is given what returns the browser, once they run. */
+/** Starts one for these tests. */
 export function inChromium(name: string, tests: (browser: () => Browser) => void): void {
-  const isMissing = !existsSync(CHROMIUM);
+  const isMissing = !hasChromium();
   if (isMissing) console.warn(`No Chromium at ${CHROMIUM}. Set CHROMIUM to where there is one.`);
   describe.skipIf(isMissing && process.env.CI === undefined)(name, () => {
-    let browser: Browser | undefined;
+    let browser: Browser;
     beforeAll(async () => {
       browser = await launchChromium();
     });
     afterAll(() => browser?.close());
-    tests(() => browser as Browser);
+    tests(() => browser);
   });
 }
 
-export type OpenPage = (url: string, options?: BrowserContextOptions) => Promise<Page>;
-
-/** `tests` is given what opens an inspection page. Each is closed after its test, and must not have complained. */
+/** `tests` is given what opens a page; each that it opens is closed after its test, and must not have complained. */
 export function inBrowser(name: string, tests: (open: OpenPage) => void): void {
   inChromium(name, (browser) => {
     const complaints: string[] = [];
@@ -42,10 +40,6 @@ export function inBrowser(name: string, tests: (open: OpenPage) => void): void {
       return page;
     });
   });
-}
-
-export function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
 }
 
 /** The connections in the list. */

@@ -1,0 +1,13 @@
+/** Debian's Chromium, or the one that CHROMIUM names. */
+import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+
+export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+export function hasChromium(): boolean {
+  return existsSync(CHROMIUM);
+}
+
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+}

@@ -1,0 +1,49 @@
+/**
+ * The page that brings a host's events to Stately's viewer. That viewer is a web site. What stands in for it here, at
+ * the same address, does what its receiver does: it says that it is there, and listens.
+ */
+import type { StatelyInspectionEvent } from '@statelyai/inspect';
+import { expect, it, vi } from 'vitest';
+import { createSupervisor } from '../../src/index.ts';
+import { statelyInspector } from '../../src/inspect/index.ts';
+import { FaultServer } from '../../src/testing/index.ts';
+import { inChromium } from './browser.ts';
+
+const VIEWER = `<!doctype html><title>viewer</title><script>
+window.seen = [];
+addEventListener('message', ({ data }) => data && data._version && window.seen.push(data));
+parent.postMessage({ type: '@statelyai.connected' }, '*');
+</script>`;
+
+inChromium('the page of the Stately inspector', (browser) => {
+  it('hands on what has been, and what happens', async () => {
+    await using server = await FaultServer.start();
+    await using inspector = statelyInspector();
+    const clientInfo = { name: 'host', version: '1.0.0' };
+    await using supervisor = createSupervisor({ clientInfo, inspect: inspector });
+    const files = supervisor.own('files', { transport: server.target });
+    await files.ping();
+
+    const page = await browser().newPage();
+    const complaints: string[] = [];
+    page.on('console', (message) => complaints.push(message.text()));
+    await page.route('https://stately.ai/inspect', (route) =>
+      route.fulfill({ contentType: 'text/html', body: VIEWER }),
+    );
+    await page.goto((await inspector.url).href);
+    const seen = async () => {
+      const frame = page.frame({ url: 'https://stately.ai/inspect' });
+      return (await frame?.evaluate('window.seen')) as StatelyInspectionEvent[];
+    };
+    const states = async () =>
+      (await seen()).flatMap((event) =>
+        event.type === '@xstate.snapshot' ? [JSON.stringify(Object(event.snapshot).value)] : [],
+      );
+    await vi.waitFor(async () => expect(await states()).toContain('{"ready":"steady"}'));
+    await server.evict();
+    await files.callTool({ name: 'append', arguments: { key: 'a' } });
+    await vi.waitFor(async () => expect(await states()).toContain('{"recreating":"opening"}'));
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
