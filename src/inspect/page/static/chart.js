@@ -1,6 +1,8 @@
 // @ts-check
 /** The two statecharts: fetched once, and lit where a machine is and where it went. */
 
+import { toneOf } from './words.js';
+
 /** @typedef {import('../wire.ts').Trail} Trail */
 /** A transition as it is drawn. @typedef {{ element: SVGElement, from: string, to: string, events: string[] }} Drawn */
 
@@ -29,6 +31,7 @@ export class Chart {
     if (this.#svg === undefined || this.#shown === key) return;
     this.#shown = key;
     this.#svg.setAttribute('aria-label', label);
+    this.element.className = `chart-frame tone-${toneOf(path)}`;
     const visited = trail.map(({ state }) => state);
     for (const element of this.#states) {
       const { state = '' } = element.dataset;
