@@ -1,9 +1,15 @@
 // The page in a real browser, over a real host whose real servers are killed.
 import { afterEach, expect, it } from 'vitest';
-import { createSupervisor, type OwnedConnection, type Supervisor } from '../../src/index.ts';
+import {
+  type ConnectionHandle,
+  createSupervisor,
+  type OwnedConnection,
+  type Supervisor,
+} from '../../src/index.ts';
 import { type Page, type PageControls, servePage } from '../../src/inspect/page/serve-page.ts';
 import { FaultServer } from '../../src/testing/index.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
+import { until } from '../support/until.ts';
 import { inBrowser, logOf, rowOf, rowsOf, textOf } from './browser.ts';
 import { watchStreams } from './streams.ts';
 
@@ -25,7 +31,7 @@ async function serve(
 }
 
 async function host(controls: PageControls = {}) {
-  const server = await FaultServer.start();
+  const server = await FaultServer.start({ transport: 'stdio' });
   const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' } });
   opened.push(server, supervisor);
   const files = supervisor.own('files', {
@@ -34,6 +40,12 @@ async function host(controls: PageControls = {}) {
   });
   await append(files);
   return { server, supervisor, files, served: await serve(supervisor, { controls }) };
+}
+
+/** Kills the server; resolves when the connection has noticed. */
+async function lose(server: FaultServer, connection: ConnectionHandle): Promise<void> {
+  await server.kill();
+  await until(() => connection.state !== 'ready', { what: 'the loss' });
 }
 
 function append(connection: OwnedConnection): Promise<unknown> {
@@ -53,7 +65,8 @@ inBrowser('a recovery before one’s eyes', (open) => {
     await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('ready · owned · gen 1');
 
     await server.when('initialize', 'hold');
-    await server.restart();
+    await lose(server, files);
+    await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('lost · owned · gen 1');
     const call = append(files);
     await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('recreating opening');
     await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('1 waiting');
@@ -65,6 +78,7 @@ inBrowser('a recovery before one’s eyes', (open) => {
       await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('ready · owned · gen 2');
       const lines = await logOf(page);
       const places = [
+        'ready.steady → lost',
         'lost → recreating.backingOff',
         '→ recreating.opening',
         'recreating.opening → ready.steady',
@@ -82,7 +96,7 @@ inBrowser('a recovery before one’s eyes', (open) => {
         ['lost', 'ready', 'ready.steady', 'recreating', 'recreating.backingOff', 'recreating.opening'].sort(),
       );
       const taken = await page.locator('.transition.is-visited .label').allTextContents();
-      expect(taken.sort()).toEqual(['[recreationIsWanted]', 'after backoff', 'lost', 'open done']);
+      expect(taken.sort()).toEqual(['after backoff', 'demand', 'lost', 'open done']);
     };
     await check();
     await page.reload();
@@ -92,7 +106,7 @@ inBrowser('a recovery before one’s eyes', (open) => {
   it('the operation’s own chart is shown when it is chosen, and the connection’s again', async () => {
     const { server, files, served } = await host();
     const page = await open(served.url);
-    await server.restart();
+    await lose(server, files);
     await append(files);
     await page.getByRole('button', { name: 'tool answered' }).click();
     await page.locator('.state.is-current[data-state="answered"]').waitFor();
@@ -105,7 +119,7 @@ inBrowser('a recovery before one’s eyes', (open) => {
     const page = await open(served.url);
     await rowOf(page, 'files').click();
     expect(await page.locator('[aria-live]').textContent(), 'what is so when one comes is not said').toBe('');
-    await server.restart();
+    await lose(server, files);
     await append(files);
     await expect
       .poll(() => textOf(page.locator('[aria-live]')), { timeout: 5_000 })
@@ -119,7 +133,7 @@ inBrowser('the page’s own stream', (open) => {
     const page = await open(served.url);
     streams().at(-1)?.destroy();
     await page.getByText('Reconnecting', { exact: true }).waitFor();
-    await server.restart();
+    await lose(server, files);
     await append(files);
     await page.getByText('Live', { exact: true }).waitFor();
     await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('gen 2');
@@ -175,7 +189,7 @@ inBrowser('the log', (open) => {
     const { server, supervisor, files, served } = await host();
     lazily(supervisor, ['idle-one']);
     const page = await open(served.url);
-    await server.restart();
+    await lose(server, files);
     await append(files);
     const lines = () => logOf(page);
     await expect.poll(lines).toContainEqual(expect.stringContaining('sending → answered'));
@@ -190,11 +204,11 @@ inBrowser('the log', (open) => {
     await page.getByLabel('Connection', { exact: true }).selectOption('idle-one');
     await expect.poll(lines).toEqual([expect.stringContaining('idle-one')]);
     await page.getByLabel('Connection', { exact: true }).selectOption('');
-    await page.getByLabel('Search the log').fill('session-unknown lost');
-    await expect.poll(lines).toEqual([expect.stringContaining('ready.steady → lost → recreating')]);
+    await page.getByLabel('Search the log').fill('connection-closed steady LOST');
+    await expect.poll(lines).toEqual([expect.stringContaining('ready.steady → lost')]);
 
     await page.getByRole('button', { name: 'Pause' }).click();
-    await server.restart();
+    await lose(server, files);
     await append(files);
     await page.getByRole('button', { name: /Resume \(\d+ new\)/ }).waitFor();
     expect(await lines()).toHaveLength(1);

@@ -1,10 +1,15 @@
 // What a page is told of a host: real servers are killed, and the stream is read without a browser.
 import { afterEach, describe, expect, it } from 'vitest';
-import { createSupervisor, type OwnedConnection, type Supervisor } from '../../src/index.ts';
+import {
+  type ConnectionHandle,
+  createSupervisor,
+  type OwnedConnection,
+  type Supervisor,
+} from '../../src/index.ts';
 import { type Page, servePage } from '../../src/inspect/page/serve-page.ts';
 import { FaultServer } from '../../src/testing/index.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
-import { connectV1 } from '../support/raw-client.ts';
+import { connectV1, type Target } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 import { eventsOf, Onlooker } from './onlooker.ts';
 import { watchStreams } from './streams.ts';
@@ -23,8 +28,9 @@ function supervise(): Supervisor {
   return supervisor;
 }
 
+/** Its server is a child process, so that its end is noticed in one way only. */
 async function host() {
-  const server = await FaultServer.start();
+  const server = await FaultServer.start({ transport: 'stdio' });
   const supervisor = supervise();
   const files = supervisor.own('files', { transport: server.target, recovery: { initialBackoffMs: 1 } });
   opened.push(server);
@@ -38,6 +44,12 @@ async function look(page: Page): Promise<Onlooker> {
   const onlooker = await Onlooker.of(page);
   opened.push(onlooker);
   return onlooker;
+}
+
+/** Kills the server; resolves when the connection has noticed. */
+async function lose(server: FaultServer, connection: ConnectionHandle): Promise<void> {
+  await server.kill();
+  await until(() => connection.state !== 'ready', { what: 'the loss' });
 }
 
 function append(connection: OwnedConnection): Promise<unknown> {
@@ -56,45 +68,53 @@ it('what is there when the page is served is in the first snapshot', async () =>
   expect(snapshot?.controls).toEqual([]);
 });
 
-it('a loss and its recovery: states in order, one recovery, one operation', async () => {
+it('a loss and its recovery: each state in order, and one recovery', async () => {
   const { server, files, page } = await host();
   const onlooker = await look(page);
-  await server.restart();
+  await lose(server, files);
   await append(files);
   expect(await settled(onlooker, 'recreated')).toMatchObject({
     connection: 'files',
-    cause: 'session-unknown',
+    cause: 'connection-closed',
     attempts: 1,
     generation: 2,
   });
   expect(onlooker.recoveries.size).toBe(1);
-  const ofConnection = onlooker.steps.filter(
-    ({ machine, path }) => machine === 'connection' && path.length > 0,
-  );
+  const ofConnection = onlooker.steps.filter(({ machine }) => machine === 'connection');
   expect(ofConnection.flatMap(({ path }) => path)).toEqual([
     'lost',
     'recreating.backingOff',
     'recreating.opening',
     'ready.steady',
   ]);
-  expect(onlooker.pathsOf('files').at(-1)).toBe('ready.steady');
-  await until(() => [...onlooker.operations.values()].some(({ state }) => state === 'answered'));
-  expect([...onlooker.operations.values()]).toMatchObject([
-    { connection: 'files', kind: 'tool', sends: 2, cause: 'session-unknown', execution: 'none' },
-  ]);
+  await until(() => onlooker.pathsOf('files').at(-1) === 'ready.steady');
 });
 
 it('the way that a connection took begins where it rested', async () => {
   const { server, files, page } = await host();
-  await server.restart();
+  await lose(server, files);
   await append(files);
   const { snapshot } = await look(page);
   expect(snapshot?.connections[0]?.trail).toEqual([
     { state: 'ready.steady', event: '' },
     { state: 'lost', event: 'lost' },
-    { state: 'recreating.backingOff', event: 'always' },
+    { state: 'recreating.backingOff', event: 'demand' },
     { state: 'recreating.opening', event: 'after backoff' },
     { state: 'ready.steady', event: 'open done' },
+  ]);
+});
+
+it('an operation that waited, and one whose outcome is not known', async () => {
+  const { server, files, page } = await host();
+  const onlooker = await look(page);
+  await lose(server, files);
+  await append(files);
+  await server.when('tools/call', 'lose-answer');
+  await append(files).catch(() => {});
+  await until(() => [...onlooker.operations.values()].some(({ state }) => state === 'unknown-outcome'));
+  expect([...onlooker.operations.values()]).toMatchObject([
+    { connection: 'files', kind: 'tool', state: 'answered', sends: 1, endedAt: expect.any(Number) },
+    { kind: 'tool', state: 'unknown-outcome', sends: 1, cause: 'connection-closed', execution: 'unknown' },
   ]);
 });
 
@@ -102,22 +122,20 @@ it('a budget that is spent', async () => {
   const { server, files, page } = await host();
   const onlooker = await look(page);
   await server.when('initialize', 'forbid');
-  await server.restart();
+  await lose(server, files);
   await append(files).catch(() => {});
-  const recovery = await settled(onlooker, 'exhausted');
-  expect(recovery).toMatchObject({ cause: 'session-unknown', lastCause: 'unauthorized', attempts: 1 });
+  expect(await settled(onlooker, 'exhausted')).toMatchObject({ cause: 'connection-closed', attempts: 1 });
   const [view] = (await look(page)).snapshot?.connections ?? [];
-  expect(view).toMatchObject({ path: 'exhausted.cooling', action: expect.stringContaining('credentials') });
+  expect(view).toMatchObject({ path: 'exhausted.cooling', action: expect.stringContaining('cool-down') });
 });
 
 it('a caller’s connection is not recovered but given back', async () => {
   const { server, supervisor, page } = await host();
-  const raw = await connectV1(new URL((server.target as { url: string }).url));
+  const raw = await connectV1(server.target as unknown as Target);
   opened.push(raw);
   const mine = supervisor.adopt('mine', raw.client);
   const onlooker = await look(page);
-  await server.restart();
-  await mine.callTool({ name: 'append', arguments: { key: 'a' } }).catch(() => {});
+  await lose(server, mine);
   expect(await settled(onlooker, 'given-back')).toMatchObject({ connection: 'mine', attempts: 0 });
 });
 
@@ -147,7 +165,7 @@ it('a connection that was closed is told as closed', async () => {
 it('two who look on know the same, whenever they came', async () => {
   const { server, files, page } = await host();
   const first = await look(page);
-  await server.restart();
+  await lose(server, files);
   const call = append(files);
   const second = await look(page);
   await call;

@@ -47,8 +47,8 @@ export class Hub {
     // So that all viewers know the same, and are told the same from here on.
     this.#sample();
     this.#told.clear();
-    const viewer = new Viewer(response, () => this.#left(viewer));
-    viewer.send('snapshot', JSON.stringify(this.#snapshot()));
+    const snapshot = JSON.stringify(this.#snapshot());
+    const viewer = new Viewer(response, snapshot, () => this.#left(viewer));
     this.#viewers.add(viewer);
     if (this.#viewers.size === 1) this.#startSampling();
   }
