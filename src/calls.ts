@@ -11,7 +11,7 @@ import { type Call, policyFacts, remainingMs, totalMs, wrongOption } from './cal
 import { type Clock, foregroundClock } from './clock.ts';
 import type { ConnectionActor } from './connection-actor.ts';
 import { ConnectionClosedError, InvalidOptionsError, type OperationFailure } from './errors.ts';
-import type { FailedSend, Generation } from './generation.ts';
+import type { FailedSend, Generation, OnFailure } from './generation.ts';
 import type { Generations } from './generations.ts';
 import type { Inspection } from './inspection.ts';
 import type { Judge } from './judge.ts';
@@ -114,16 +114,12 @@ export class Calls {
   }
 
   #send(call: Call, generation: Generation): Promise<unknown> {
-    call.observer?.sent(generation.number);
-    return generation.send(call, totalMs(call), this.#onFailure);
+    return handOver(call, generation, totalMs(call), this.#onFailure);
   }
 
   /** Made once, so that a call that succeeds does not pay for it. */
-  readonly #onFailure = (failed: FailedSend) => {
-    const failure = this.#judgeAndReport(failed, 'direct');
-    failed.call.observer?.inTrouble();
-    return this.#troubles.failed(failed.call, failure);
-  };
+  readonly #onFailure = (failed: FailedSend) =>
+    this.#troubles.failed(failed.call, this.#judgeAndReport(failed, 'direct'));
 
   async #sendAgain(call: Call): Promise<unknown> {
     const generation = this.#parts.generations.current;
@@ -135,8 +131,7 @@ export class Calls {
         generation: this.#parts.generations.number,
       } satisfies JudgedFailure;
     }
-    call.observer?.sent(generation.number);
-    return generation.send(call, remainingMs(call), async (failed) => {
+    return handOver(call, generation, remainingMs(call), async (failed) => {
       throw this.#judgeAndReport(failed, 'from-trouble');
     });
   }
@@ -151,7 +146,6 @@ export class Calls {
     const { waitForReady, maxWaiting } = this.#parts.settings.recovery;
     const full = this.#troubles.waiting >= maxWaiting;
     const admission = !waitForReady ? 'not-waiting' : full ? 'queue-full' : 'waits';
-    call.observer?.inTrouble();
     return this.#troubles.arrived(call, admission, this.#obstacle());
   }
 
@@ -206,4 +200,16 @@ export class Calls {
       new ConnectionClosedError({ connection, ownership, generation, operation, sent: false }),
     );
   }
+}
+
+function handOver(
+  call: Call,
+  generation: Generation,
+  leftMs: number,
+  onFailure: OnFailure,
+): Promise<unknown> {
+  const { observer } = call;
+  if (observer === undefined) return generation.send(call, leftMs, onFailure);
+  observer.sent(generation.number);
+  return observer.during(() => generation.send(call, leftMs, onFailure));
 }

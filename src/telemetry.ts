@@ -36,10 +36,12 @@ export interface CallObserver {
   readonly params: unknown;
   /** It is handed to a generation's client, for the first time or again. */
   sent(generation: number): void;
+  /** Runs what hands it over, and returns what that returns: what the client traces meanwhile is part of it. */
+  during<Result>(send: () => Result): Result;
   /** A send failed. */
   failed(evidence: Evidence, generation: number): void;
-  /** It is in trouble: the operation machine that is created next, before anything else happens, is its own. */
-  inTrouble(): void;
+  /** It is in trouble: `actor` is the session id of its machine, which takes its first step after this. */
+  inTrouble(actor: string): void;
   answered(result: unknown): void;
   rejected(error: unknown): void;
 }
@@ -60,7 +62,17 @@ function guardedObserver(observer: CallObserver | undefined): CallObserver | und
     params: observer.params,
     sent: (generation) => quietly(() => observer.sent(generation)),
     failed: (evidence, generation) => quietly(() => observer.failed(evidence, generation)),
-    inTrouble: () => quietly(() => observer.inTrouble()),
+    during: (send) => {
+      let sent: { readonly result: ReturnType<typeof send> } | undefined;
+      quietly(() =>
+        observer.during(() => {
+          sent = { result: send() };
+          return sent.result;
+        }),
+      );
+      return sent === undefined ? send() : sent.result;
+    },
+    inTrouble: (actor) => quietly(() => observer.inTrouble(actor)),
     answered: (result) => quietly(() => observer.answered(result)),
     rejected: (error) => quietly(() => observer.rejected(error)),
   };

@@ -166,6 +166,7 @@ export class Troubles {
       },
     });
     inspection.began(actor, name);
+    call.observer?.inTrouble(actor.sessionId);
     const sent = failure !== undefined;
     const trouble: Trouble = {
       owner: this,

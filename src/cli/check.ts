@@ -5,8 +5,8 @@ import { CAUSE_TEXT } from '../cause-text.ts';
 import { processText, SupervisorError } from '../errors.ts';
 import type { OwnedConnection } from '../handles.ts';
 import { createSupervisor } from '../supervisor.ts';
+import { VERSION } from '../version.ts';
 import type { Arguments } from './arguments.ts';
-import { CLIENT_INFO } from './client-info.ts';
 import { readServers } from './config.ts';
 import { type Offer, offerOf } from './offer.ts';
 import { printable } from './printable.ts';
@@ -24,7 +24,7 @@ interface Report {
 
 export async function check({ options }: Arguments): Promise<number> {
   const servers = readServers(options.config);
-  await using supervisor = createSupervisor({ clientInfo: CLIENT_INFO });
+  await using supervisor = createSupervisor({ clientInfo: { name: 'mcp-steward', version: VERSION } });
   const handles = [...servers].map(([name, transport]) =>
     supervisor.own(name, { transport, lazy: true, recovery: { maxAttempts: 1 } }),
   );

@@ -1,7 +1,7 @@
 /** Holds a connection to every server of a configuration for as long as somebody watches. */
 import type { OwnedConnection } from '../handles.ts';
 import { createSupervisor, type Supervisor } from '../supervisor.ts';
-import { CLIENT_INFO } from './client-info.ts';
+import { VERSION } from '../version.ts';
 import type { Servers } from './config.ts';
 
 /** So that a loss is seen although nobody calls anything. */
@@ -16,7 +16,7 @@ export interface Watched {
 
 /** @throws {InvalidOptionsError} for a wrong option of any server. */
 export function supervise(servers: Servers): Watched {
-  const supervisor = createSupervisor({ clientInfo: CLIENT_INFO });
+  const supervisor = createSupervisor({ clientInfo: { name: 'mcp-steward', version: VERSION } });
   const handles = [...servers].map(([name, transport]) =>
     supervisor.own(name, {
       transport,

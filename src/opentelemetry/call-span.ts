@@ -1,5 +1,13 @@
 /** The span of one operation, from the call until its caller has a result or an error, whatever lies between. */
-import { type Span, type SpanContext, SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api';
+import {
+  context,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
 import type { Evidence } from '../../machines/vocabulary.ts';
 import { OutcomeUnknownError, SupervisorError } from '../errors.ts';
 import type { Step } from '../inspect/steps.ts';
@@ -28,8 +36,8 @@ export interface CallSpanParts {
   /** None for a call on a handle that is closed. */
   readonly connection: ConnectionTrace | undefined;
   readonly propagate: boolean;
-  /** The operation machine that is created next belongs to this call. */
-  readonly expectMachine: (call: CallSpan) => void;
+  /** The steps of the machine with this session id are the call's. */
+  readonly runsAs: (actor: string, call: CallSpan) => void;
 }
 
 export class CallSpan implements CallObserver {
@@ -62,8 +70,8 @@ export class CallSpan implements CallObserver {
     return this.#span.spanContext();
   }
 
-  link(context: SpanContext): void {
-    if (!this.#ended) this.#span.addLink({ context });
+  link(to: SpanContext): void {
+    if (!this.#ended) this.#span.addLink({ context: to });
   }
 
   sent(generation: number): void {
@@ -81,8 +89,12 @@ export class CallSpan implements CallObserver {
     this.#parts.connection?.failed(this, evidence, generation);
   }
 
-  inTrouble(): void {
-    this.#parts.expectMachine(this);
+  during<Result>(send: () => Result): Result {
+    return context.with(trace.setSpan(context.active(), this.#span), send);
+  }
+
+  inTrouble(actor: string): void {
+    this.#parts.runsAs(actor, this);
   }
 
   /** A step of its machine. */

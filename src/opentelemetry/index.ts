@@ -1,6 +1,7 @@
 /** `mcp-steward/opentelemetry`: traces and metrics, through nothing but `@opentelemetry/api`. */
 import { type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api';
 import type { Telemetry } from '../telemetry.ts';
+import { VERSION } from '../version.ts';
 import { createInstruments } from './instruments.ts';
 import { SupervisorTrace } from './supervisor-trace.ts';
 
@@ -44,7 +45,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
 
 function make({ tracerProvider = trace, meterProvider = metrics }: OpenTelemetryOptions) {
   return {
-    tracer: tracerProvider.getTracer(SCOPE),
-    instruments: createInstruments(meterProvider.getMeter(SCOPE)),
+    tracer: tracerProvider.getTracer(SCOPE, VERSION),
+    instruments: createInstruments(meterProvider.getMeter(SCOPE, VERSION)),
   };
 }

@@ -1,8 +1,6 @@
 /** One supervisor that is traced: brings the steps of its machines to the connection or the call that they are of. */
 import type { Tracer } from '@opentelemetry/api';
-import type { AnyActorRef, InspectionEvent } from 'xstate';
-import { operationMachine } from '../../machines/operation.machine.ts';
-import { isMachine, machineOf, type Step, steps } from '../inspect/steps.ts';
+import { type Step, steps } from '../inspect/steps.ts';
 import type { Onlooker } from '../inspection.ts';
 import type { CallFacts } from '../telemetry.ts';
 import { CallSpan } from './call-span.ts';
@@ -16,7 +14,6 @@ export class SupervisorTrace {
   readonly #connections = new Map<string, ConnectionTrace>();
   /** Calls in trouble, by the session id of their machine. */
   readonly #calls = new Map<string, CallSpan>();
-  #expectsMachine: CallSpan | undefined;
 
   constructor(tracer: Tracer, instruments: Instruments, propagate: boolean) {
     this.#tracer = tracer;
@@ -30,25 +27,11 @@ export class SupervisorTrace {
       instruments: this.#instruments,
       connection: this.#connections.get(facts.connection),
       propagate: this.#propagate,
-      expectMachine: (call) => {
-        this.#expectsMachine = call;
-      },
+      runsAs: (actor, call) => this.#calls.set(actor, call),
     });
   }
 
-  readonly #onStep = steps((step) => this.#took(step));
-
-  readonly onlooker: Onlooker = (event, connection) => {
-    if (event.type === '@xstate.actor') this.#created(event);
-    this.#onStep(event, connection);
-  };
-
-  #created(event: InspectionEvent): void {
-    const actor = event.actorRef as AnyActorRef;
-    if (!isMachine(actor) || machineOf(actor).id !== operationMachine.id) return;
-    if (this.#expectsMachine !== undefined) this.#calls.set(actor.sessionId, this.#expectsMachine);
-    this.#expectsMachine = undefined;
-  }
+  readonly onlooker: Onlooker = steps((step) => this.#took(step));
 
   #took(step: Step): void {
     if (step.machine === 'connection') {

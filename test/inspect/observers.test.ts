@@ -1,4 +1,5 @@
 /** `createSupervisor({ inspect })`: any observer, and whatever it does, no call suffers. */
+import { createInspector, type StatelyInspectionEvent } from '@statelyai/inspect';
 import { expect, it, vi } from 'vitest';
 import type { AnyActorRef, InspectionEvent } from 'xstate';
 import { createSupervisor, type InspectionObserver } from '../../src/index.ts';
@@ -46,6 +47,14 @@ it('an observer with next() is told too', async () => {
   const next = vi.fn();
   expect(await loseASession({ next })).toMatchObject(RECOVERED);
   expect(next).toHaveBeenCalled();
+});
+
+it('so is an inspector of @statelyai/inspect', async () => {
+  const sent: StatelyInspectionEvent[] = [];
+  const inspector = createInspector({ send: (event) => void sent.push(event) });
+  expect(await loseASession(inspector.inspect)).toMatchObject(RECOVERED);
+  const named = () => sent.flatMap((event) => (event.type === '@xstate.actor' ? [event.name] : []));
+  await vi.waitFor(() => expect(named()).toEqual(expect.arrayContaining(['files', 'files: tool'])));
 });
 
 it('one that throws at everything breaks nothing, and is spoken of once', async () => {

@@ -1,8 +1,9 @@
 // The built package, as a host has it: loads nothing of Node, works with import and require, and has types.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { VERSION } from '../../src/version.ts';
 import { type BuiltPackage, buildPackage } from './build.ts';
 import { loadedBy } from './import-graph.ts';
 
@@ -47,6 +48,12 @@ it('the walk itself sees re-exports and imports for their effect, and no import(
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+it('it knows its own version', () => {
+  expect(VERSION).toBe(
+    JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version,
+  );
 });
 
 it('ESM import', () => {
