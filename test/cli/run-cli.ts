@@ -11,8 +11,12 @@ import { onTestFinished, vi } from 'vitest';
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 
-/** The source, without a build. */
-export const NODE_ARGS = ['--import', TSX, MAIN];
+/** For Node, to run a file of the source without a build. */
+export function sourceArgs(file: string): string[] {
+  return ['--import', TSX, file];
+}
+
+export const NODE_ARGS = sourceArgs(MAIN);
 
 export interface Ended {
   readonly code: number | null;

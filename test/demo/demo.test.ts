@@ -1,13 +1,11 @@
 /** `npm start`: the scenes hold; on a terminal it stays, with a page, until Ctrl+C. */
 import { spawn, spawnSync } from 'node:child_process';
-import { createRequire } from 'node:module';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { RunningCli } from '../cli/run-cli.ts';
+import { RunningCli, sourceArgs } from '../cli/run-cli.ts';
 
 const MAIN = fileURLToPath(new URL('../../demo/main.ts', import.meta.url));
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-const COMMAND = [process.execPath, '--import', TSX, MAIN];
+const COMMAND = [process.execPath, ...sourceArgs(MAIN)];
 const ADDRESS = /http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]+/;
 
 function onTerminal(args: string) {
