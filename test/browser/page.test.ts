@@ -128,17 +128,23 @@ inBrowser('a recovery before one’s eyes', (open) => {
 });
 
 inBrowser('the page’s own stream', (open) => {
-  it('comes back when it was cut, and what happened meanwhile is there', async () => {
+  it('comes back when it was cut, with what happened before and meanwhile, once each', async () => {
     const { server, files, served } = await host();
     const page = await open(served.url);
+    const loseAndRegain = async () => {
+      await lose(server, files);
+      await append(files);
+    };
+    await loseAndRegain();
+    await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('gen 2');
     streams().at(-1)?.destroy();
     await page.getByText('Reconnecting', { exact: true }).waitFor();
-    await lose(server, files);
-    await append(files);
+    await loseAndRegain();
     await page.getByText('Live', { exact: true }).waitFor();
-    await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('gen 2');
+    await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('gen 3');
     const lines = await logOf(page);
-    expect(lines.filter((line) => line.includes('recreating.opening → ready.steady'))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes('recreating.opening → ready.steady'))).toHaveLength(2);
+    expect(await page.locator('#recoveries li').count()).toBe(2);
   });
 
   it('a host that is gone is said to be gone, and another in its place is not taken for it', async () => {
