@@ -1,6 +1,9 @@
 /** From a host in Node to a viewer: with `@statelyai/inspect`'s own receiver at the other end. */
+import { once } from 'node:events';
 import { createWebSocketReceiver, type StatelyInspectionEvent } from '@statelyai/inspect';
 import { expect, it, vi } from 'vitest';
+import { WebSocket } from 'ws';
+import type { InspectionEvent } from 'xstate';
 import { createSupervisor } from '../../src/index.ts';
 import { statelyInspector } from '../../src/inspect/index.ts';
 import { FaultServer } from '../../src/testing/index.ts';
@@ -100,4 +103,28 @@ it('says that the port is taken, and harms nobody who does not ask', async () =>
   await using second = statelyInspector({ port });
   await expect(second.url).rejects.toMatchObject({ code: 'EADDRINUSE' });
   expect(() => statelyInspector({ port: 70_000 })).toThrow('port: expected a port of 0');
+});
+
+it('lets go of a viewer that does not read', async () => {
+  await using server = await FaultServer.start();
+  await using inspector = statelyInspector();
+  const events: InspectionEvent[] = [];
+  await using supervisor = createSupervisor({
+    clientInfo: CLIENT_INFO,
+    inspect: (event) => void events.push(event),
+  });
+  await supervisor.own('files', { transport: server.target }).ping();
+  const snapshot = await vi.waitFor(() => {
+    const found = events.find(({ type }) => type === '@xstate.snapshot');
+    expect(found).toBeDefined();
+    return found as InspectionEvent;
+  });
+
+  const viewer = new WebSocket((await inspector.url).href.replace('http', 'ws'));
+  await once(viewer, 'open');
+  viewer.pause();
+  const closed = once(viewer, 'close');
+  for (let told = 0; told < 100_000; told++) inspector.next(snapshot);
+  viewer.resume();
+  await closed;
 });
