@@ -11,6 +11,7 @@ import { FaultServer } from '../../src/testing/index.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
 import { until } from '../support/until.ts';
 import { inBrowser, logOf, rowOf, rowsOf, textOf } from './browser.ts';
+import { Storm, watchSmoothness } from './storm.ts';
 import { watchStreams } from './streams.ts';
 
 expectNoCrashes();
@@ -237,5 +238,41 @@ inBrowser('controls', (open) => {
     await page.getByRole('button', { name: 'Fail' }).click();
     await page.getByText('Fail: failed').first().waitFor();
     expect(await page.content()).not.toContain('a secret');
+  });
+});
+
+inBrowser('a thousand transitions a second', (open) => {
+  it('leave the page as small as before, and the list as the host is', async () => {
+    const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' } });
+    opened.push(supervisor);
+    const storm = await Storm.over(supervisor, 20);
+    opened.push(storm);
+    const served = await serve(supervisor);
+    const page = await open(served.url);
+    const smoothness = await watchSmoothness(page);
+    await storm.blow({ perSecond: 1_000, seconds: 1 });
+    for (const { name, generation } of supervisor.connections.values()) {
+      await expect
+        .poll(() => textOf(rowOf(page, name)))
+        .toContain(`ready · caller's client · gen ${generation}`);
+    }
+    await expect.poll(() => page.locator('#log h2').textContent()).toMatch(/Log (9|10)\d\d/);
+    expect(await page.locator('#log li').count()).toBe(150);
+    expect((await smoothness()).frames, 'it was drawn all the while').toBeGreaterThan(5);
+  });
+
+  it('and more than can be shown are counted', async () => {
+    const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' } });
+    opened.push(supervisor);
+    const served = await serve(supervisor);
+    const page = await open(served.url);
+    lazily(supervisor, ['before']);
+    await expect.poll(() => rowsOf(page).count()).toBe(1);
+    lazily(
+      supervisor,
+      Array.from({ length: 500 }, (_, n) => `at-once-${n}`),
+    );
+    await page.getByText('300 lines came too fast to be shown.').waitFor();
+    await expect.poll(() => rowsOf(page).count()).toBe(501);
   });
 });

@@ -1,12 +1,6 @@
 /** What the page is sent, as JSON. Every word in it has gone through the allow-list, or is a `ConnectionStatus`. */
 import type { Unavailability } from '../../../machines/operation.machine.ts';
-import type {
-  Cause,
-  Execution,
-  OperationKind,
-  Ownership,
-  ReplayPolicy,
-} from '../../../machines/vocabulary.ts';
+import type { Cause, Execution, OperationKind, ReplayPolicy } from '../../../machines/vocabulary.ts';
 import type { ConnectionStatus } from '../../status.ts';
 
 /** The states that a machine went through since it last set out, each with the event that led to it. */
@@ -90,5 +84,3 @@ export interface Snapshot extends Changes {
   /** Each cause in words. */
   readonly causes: Readonly<Record<Cause, string>>;
 }
-
-export type { Cause, Ownership };

@@ -15,8 +15,6 @@ export class Chart {
   #states = [];
   /** @type {Drawn[]} */
   #transitions = [];
-  /** What is drawn over all lines begins here. @type {Element | null | undefined} */
-  #innerStates;
   #shown = '';
 
   /** @param {string} file @param {() => void} onLoad */
@@ -45,8 +43,8 @@ export class Chart {
     for (const drawn of this.#transitions) {
       const events = taken.get(drawn);
       drawn.element.classList.toggle('is-visited', events !== undefined);
-      // Over the other lines.
-      if (events !== undefined) this.#innerStates?.before(drawn.element);
+      // Over all that was drawn before.
+      if (events !== undefined) this.#svg.append(drawn.element);
       const words = drawn.element.querySelector('.label');
       if (words !== null) words.textContent = (events ?? drawn.events).join(', ');
     }
@@ -65,7 +63,6 @@ export class Chart {
       const { from = '', to = '', event = '' } = element.dataset;
       return { element, from, to, events: event.split(', ') };
     });
-    this.#innerStates = svg.querySelector('.state:not(.composite)');
     this.#svg = svg;
     this.element.replaceChildren(svg);
   }

@@ -33,6 +33,7 @@ export function logView(store) {
       ${filters(store)}
     </div>
     <div class="lines" role="region" aria-label="Log lines" tabindex="0">
+      ${store.leftOut > 0 ? html`<p class="empty">${counted(store.leftOut, 'line')} came too fast to be shown.</p>` : nothing}
       <ol>${repeat(found.slice(0, SHOWN), ({ n }) => n, line)}</ol>
       ${found.length > SHOWN ? html`<p class="empty">${counted(found.length - SHOWN, 'older line')}: search for them.</p>` : nothing}
       ${found.length === 0 ? html`<p class="empty">${steps.length === 0 ? 'Nothing has happened yet.' : 'No line is like that.'}</p>` : nothing}

@@ -21,6 +21,8 @@ export class Store {
   recoveries = new Map();
   /** The oldest first. @type {StepView[]} */
   steps = [];
+  /** Steps that were too many to be sent. */
+  leftOut = 0;
   /** @type {import('../wire.ts').Snapshot['controls']} */
   controls = [];
   /** @type {Partial<Record<string, string>>} */
@@ -68,6 +70,7 @@ export class Store {
     this.operations.clear();
     this.recoveries.clear();
     this.steps = [];
+    this.leftOut = 0;
     this.controls = snapshot.controls;
     this.causes = snapshot.causes;
     if (!snapshot.connections.some(({ connection }) => connection === this.chosen)) this.chosen = undefined;
@@ -81,6 +84,9 @@ export class Store {
     for (const each of operations) this.operations.set(each.id, each);
     for (const each of recoveries) this.recoveries.set(each.id, each);
     for (const name of gone) this.connections.delete(name);
+    const [first] = steps;
+    const last = this.steps.at(-1);
+    if (first !== undefined && last !== undefined) this.leftOut += first.n - last.n - 1;
     this.steps.push(...steps);
     this.#forgetOld();
     if (this.chosen === undefined) this.chosen = this.connections.keys().next().value;
