@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createWebSocketReceiver, type StatelyInspectionEvent } from '@statelyai/inspect';
 import { expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
-import type { InspectionEvent } from 'xstate';
+import type { AnyActorRef, InspectionEvent } from 'xstate';
 import { createSupervisor } from '../../src/index.ts';
 import { statelyInspector } from '../../src/inspect/index.ts';
 import { FaultServer } from '../../src/testing/index.ts';
@@ -115,7 +115,9 @@ it('lets go of a viewer that does not read', async () => {
   });
   await supervisor.own('files', { transport: server.target }).ping();
   const snapshot = await vi.waitFor(() => {
-    const found = events.find(({ type }) => type === '@xstate.snapshot');
+    const found = events.find(
+      ({ type, actorRef }) => type === '@xstate.snapshot' && (actorRef as AnyActorRef).id === 'files',
+    );
     expect(found).toBeDefined();
     return found as InspectionEvent;
   });
