@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Supervisor } from '../../supervisor.ts';
 import { LocalServer } from '../local-server.ts';
+import { checkPort } from '../port.ts';
 import { labelsOf, type PageControls, runControl } from './controls.ts';
 import { Hub } from './hub.ts';
 import { type StaticFile, StaticFiles } from './static-files.ts';
@@ -53,6 +54,7 @@ const HEADERS = {
  *
  * @param options.port Default 0: a free one
  * @param options.controls Default: none
+ * @throws {InvalidOptionsError} (as a rejection) a port that is none
  * @throws {Error} (as a rejection) the port is taken (`EADDRINUSE`), or not one's to listen on (`EACCES`)
  * @example
  * const supervisor = createSupervisor({ clientInfo: { name: 'my-host', version: '1.0.0' } });
@@ -63,6 +65,7 @@ export async function servePage(
   supervisor: Supervisor,
   { port = 0, controls = {} }: PageOptions = {},
 ): Promise<Page> {
+  checkPort(port);
   const files = new StaticFiles();
   const isPublic = (path: string) => path !== PAGE && files.has(path);
   const server = await new LocalServer((...request) => route(...request), undefined, isPublic).listen(port);

@@ -46,20 +46,19 @@ function figures(store, view) {
     figure('In flight', inFlight),
     figure('Waiting', waiting),
     figure('Dials since stable', attempts),
-    reason === undefined ? nothing : figure('Not ready because', cause(store, reason), 'wide'),
+    reason === undefined ? nothing : figure('Not ready because', cause(store, reason)),
     lastError === undefined
       ? nothing
       : figure(
           'Last error',
           html`${cause(store, lastError.cause)} <span class="muted">on generation ${lastError.generation}, ${duration(now - lastError.at)} ago</span>`,
-          'wide',
         ),
   ];
 }
 
-/** @param {string} name @param {unknown} value @param {string} [width] */
-function figure(name, value, width = '') {
-  return html`<div class=${width}><dt>${name}</dt><dd>${value}</dd></div>`;
+/** @param {string} name @param {unknown} value */
+function figure(name, value) {
+  return html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 }
 
 /** @param {Store} store @param {string} code */

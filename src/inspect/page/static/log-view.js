@@ -27,7 +27,7 @@ export function logView(store) {
   return html`
     <div class="bar">
       <h2 id="log-title">Log <span class="count">${found.length}</span></h2>
-      <button class="pause" aria-pressed=${store.paused !== undefined} @click=${() => pause(store)}>
+      <button aria-pressed=${store.paused !== undefined} @click=${() => pause(store)}>
         ${store.paused === undefined ? 'Pause' : `Resume${missed > 0 ? ` (${missed} new)` : ''}`}
       </button>
       ${filters(store)}
