@@ -10,9 +10,10 @@ export async function inspect({ options }: Arguments): Promise<number> {
   const servers = readServers(options.config);
   const port = portOf(options.port);
   const { supervisor, connect } = supervise(servers);
-  const page = await servePage(supervisor, { port }).catch(async (error: NodeJS.ErrnoException) => {
-    await supervisor.close();
-    throw error.code === undefined ? error : new UsageError(`port ${port}: ${error.code}`);
+  const page = await servePage(supervisor, { port }).catch((error: NodeJS.ErrnoException) => {
+    // Nothing has been opened yet.
+    if (error.syscall === 'listen') throw new UsageError(`port ${port}: ${error.code}`);
+    throw error;
   });
   connect();
   process.stdout.write(`${page.url}\n`);
