@@ -1,6 +1,8 @@
 import { createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { FaultServer } from '../../src/testing/index.ts';
+import { Onlooker } from '../browser/onlooker.ts';
+import { until } from '../support/until.ts';
 import { configFile, runCli, startCli } from './run-cli.ts';
 
 it('serves the page of the configured servers, until Ctrl+C', async () => {
@@ -10,7 +12,8 @@ it('serves the page of the configured servers, until Ctrl+C', async () => {
   await cli.printed(/^http:\/\/127\.0\.0\.1:\d+\/\?token=\S+\n/);
   const page = new URL(cli.stdout.trim());
   expect(await (await fetch(page)).text()).toContain('<title>');
-  await server.until('it is connected', ({ handshakes }) => handshakes === 1);
+  await using onlooker = await Onlooker.of({ url: page.href });
+  await until(() => /"state":"ready"/.test(onlooker.text), { what: 'the connection to be ready' });
   cli.interrupt();
   expect(await cli.ended()).toMatchObject({ code: 0, stderr: '' });
   await server.until('its session is ended', ({ deletes }) => deletes === 1);
