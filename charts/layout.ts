@@ -27,7 +27,8 @@ export interface PlacedTransition {
   readonly to: string;
   readonly events: readonly string[];
   readonly line: readonly Point[];
-  readonly label: Box;
+  /** Of its label. */
+  readonly middle: Point;
 }
 
 export interface Layout {
@@ -44,26 +45,29 @@ const OPTIONS = {
   'elk.edgeRouting': 'ORTHOGONAL',
   'elk.json.edgeCoords': 'ROOT',
   'elk.json.shapeCoords': 'ROOT',
-  'elk.spacing.nodeNode': '28',
+  'elk.spacing.nodeNode': '44',
   'elk.spacing.edgeNode': '14',
-  'elk.spacing.edgeEdge': '10',
-  'elk.layered.spacing.nodeNodeBetweenLayers': '30',
+  'elk.spacing.edgeEdge': '14',
+  'elk.layered.spacing.nodeNodeBetweenLayers': '26',
   'elk.layered.spacing.edgeNodeBetweenLayers': '14',
   'elk.padding': '[top=8,left=8,bottom=8,right=8]',
 };
 /** Where the machine starts is drawn at the top. */
 const INITIAL = { 'elk.layered.layering.layerConstraint': 'FIRST' };
 const COMPOSITE = { 'elk.padding': '[top=34,left=14,bottom=14,right=14]' };
-/** What a character takes of the fonts in the page's style, a little more than less. */
-const NAME_WIDTH = 7.6;
-const LABEL_WIDTH = 6.2;
+/** What a character takes of the font, a little more than less. */
+const NAME_WIDTH = 8.6;
+const LABEL_WIDTH = 6.6;
+const LABEL_HEIGHT = 16;
 
-/** Stands for every state, where a transition is the machine's own (`abort`). */
-const ANY: ChartState = { id: '', name: 'any state', parent: undefined, initial: false, final: false };
+/** Stands for every state that is not final, where a transition is the machine's own (`abort`). */
+const ANY: ChartState = { id: '', name: 'any open state', parent: undefined, initial: false, final: false };
 
-export async function layOut({ id, states, transitions }: Chart): Promise<Layout> {
-  const fromAny = transitions.some(({ from }) => from === ANY.id);
-  const chart = { id, states: fromAny ? [...states, ANY] : states, transitions };
+/** `labelled`: leaves room for what stands at each line, which takes three times the space. */
+export async function layOut({ id, states, transitions }: Chart, labelled: boolean): Promise<Layout> {
+  const drawn = fromAnyState(states, transitions);
+  const fromAny = drawn.some(({ from }) => from === ANY.id);
+  const chart = { id, states: fromAny ? [...states, ANY] : states, transitions: drawn };
   const merged = mergeParallel(chart.transitions);
   const graph: ElkNode = await new ELK().layout({
     id: 'root',
@@ -73,7 +77,7 @@ export async function layOut({ id, states, transitions }: Chart): Promise<Layout
       id: String(index),
       sources: [from],
       targets: [to],
-      labels: [{ text: events.join(', '), ...labelSize(events) }],
+      labels: labelled ? [labelOf(events)] : [],
     })),
   });
   const boxes = new Map(nodesOf(graph).map((node) => [node.id, boxOf(node)]));
@@ -90,6 +94,23 @@ export async function layOut({ id, states, transitions }: Chart): Promise<Layout
       ...placed(graph.edges?.[index] as ElkExtendedEdge),
     })),
   };
+}
+
+/**
+ * What every state does that is not on its own way to the end (`close`) is drawn once: seven lines that all lead to
+ * the same place would hide the others.
+ */
+function fromAnyState(
+  states: readonly ChartState[],
+  transitions: readonly ChartTransition[],
+): readonly ChartTransition[] {
+  const outer = states.filter(({ parent, final }) => parent === undefined && !final).map(({ id }) => id);
+  const isCommon = ({ to, event }: ChartTransition) =>
+    outer.every(
+      (id) =>
+        id === to || transitions.some((each) => each.from === id && each.to === to && each.event === event),
+    );
+  return transitions.map((each) => (isCommon(each) ? { ...each, from: ANY.id } : each));
 }
 
 /** One line per pair of states. */
@@ -111,13 +132,14 @@ function childrenOf(chart: Chart, parent: string | undefined): ElkNode[] {
     .map(({ id, name, initial }) => {
       const children = id === ANY.id ? [] : childrenOf(chart, id);
       if (children.length > 0) return { id, layoutOptions: COMPOSITE, children };
-      const size = { width: Math.max(84, Math.ceil(name.length * NAME_WIDTH) + 26), height: 34 };
+      const size = { width: Math.max(96, Math.ceil(name.length * NAME_WIDTH) + 26), height: 38 };
       return parent === undefined && initial ? { id, ...size, layoutOptions: INITIAL } : { id, ...size };
     });
 }
 
-function labelSize(events: readonly string[]): { width: number; height: number } {
-  return { width: Math.ceil(events.join(', ').length * LABEL_WIDTH), height: 14 };
+function labelOf(events: readonly string[]) {
+  const text = events.join(', ');
+  return { text, width: Math.ceil(text.length * LABEL_WIDTH), height: LABEL_HEIGHT };
 }
 
 function nodesOf({ children = [] }: ElkNode): ElkNode[] {
@@ -128,11 +150,23 @@ function boxOf({ x = 0, y = 0, width = 0, height = 0 }: Partial<Box>): Box {
   return { x, y, width, height };
 }
 
-function placed({ sections = [], labels = [] }: ElkExtendedEdge): { line: Point[]; label: Box } {
+function placed({ sections = [], labels = [] }: ElkExtendedEdge): { line: Point[]; middle: Point } {
   const line = sections.flatMap(({ startPoint, bendPoints = [], endPoint }) => [
     startPoint,
     ...bendPoints,
     endPoint,
   ]);
-  return { line, label: boxOf(labels[0] as Partial<Box>) };
+  const [label] = labels.map((each) => boxOf(each as Partial<Box>));
+  if (label === undefined) return { line, middle: middleOf(line) };
+  return { line, middle: { x: label.x + label.width / 2, y: label.y + label.height / 2 } };
+}
+
+/** Of its longest straight piece: there a label stands that is shown only when it is looked for. */
+function middleOf(line: readonly Point[]): Point {
+  const pieces = line.slice(1).map((to, index) => ({ from: line[index] as Point, to }));
+  const lengthOf = ({ from, to }: { from: Point; to: Point }) => Math.hypot(to.x - from.x, to.y - from.y);
+  const { from, to } = pieces.reduce((longest, each) =>
+    lengthOf(each) > lengthOf(longest) ? each : longest,
+  );
+  return { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 };
 }

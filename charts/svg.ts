@@ -29,12 +29,12 @@ function stateGroup({ state, box, isComposite }: PlacedState): string {
   );
 }
 
-function transitionGroup({ from, to, events, line, label }: PlacedTransition): string {
+function transitionGroup({ from, to, events, line, middle }: PlacedTransition): string {
   const words = events.join(', ');
   return (
     `<g class="transition" data-from="${from}" data-to="${to}" data-event="${words}">` +
     `<path class="line" d="${rounded(line)}" marker-end="url(#arrow)"/>` +
-    `<text class="label" x="${round(label.x + label.width / 2)}" y="${round(label.y + label.height - 3)}" text-anchor="middle">${words}</text></g>`
+    `<text class="label" x="${round(middle.x)}" y="${round(middle.y + 4)}" text-anchor="middle">${words}</text></g>`
   );
 }
 

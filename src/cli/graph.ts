@@ -36,11 +36,11 @@ function chosen<Value>(what: string, from: Readonly<Record<string, Value>>, name
   return found;
 }
 
-/** The drawing has no colours of its own, because the page gives it some. */
+/** The drawings have no colours of their own: those of the page are given them by its style sheet. */
 const STYLE =
   '<style>text{font:12px system-ui,sans-serif}.name{font-size:13px}.label{font-size:11px;fill:#456;stroke:#fff;stroke-width:3px;paint-order:stroke}.box{fill:#fff;stroke:#667}.composite .box{fill:#f3f4f7}.final .box{stroke-width:2.5}.line{fill:none;stroke:#889}.head{fill:#889}</style>';
 
 function svg({ id }: Chart): string {
-  const drawing = readFileSync(new URL(`../inspect/page/static/${id}.svg`, import.meta.url), 'utf8');
+  const drawing = readFileSync(new URL(`./static/${id}.svg`, import.meta.url), 'utf8');
   return drawing.replace('<defs>', `${STYLE}<defs>`);
 }

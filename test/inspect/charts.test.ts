@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { CHARTS, drawn } from '../../charts/charts.ts';
 
 for (const chart of CHARTS) {
-  it(`"${chart.title}" is drawn from the machine (npm run charts)`, async () => {
+  it(`"${chart.title}"${chart.labelled ? ', labelled,' : ''} is drawn from the machine (npm run charts)`, async () => {
     expect(readFileSync(chart.file, 'utf8')).toBe(await drawn(chart));
   });
 }

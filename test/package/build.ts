@@ -30,8 +30,7 @@ export function buildPackage(): BuiltPackage {
   execFileSync(process.execPath, [TSC, '-p', 'tsconfig.build.json', '--noCheck', '--outDir', dist], {
     cwd: ROOT,
   });
-  // As `npm run build` does after it.
-  cpSync(join(ROOT, 'src/inspect/page/static'), join(dist, 'src/inspect/page/static'), { recursive: true });
+  execFileSync(process.execPath, ['build/copy-static.mjs', dist], { cwd: ROOT });
   cpSync(join(ROOT, 'package.json'), join(packaged, 'package.json'));
   symlinkSync(join(ROOT, 'node_modules'), join(packaged, 'node_modules'));
   symlinkSync(packaged, join(consumer, 'node_modules/mcp-steward'));
