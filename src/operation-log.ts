@@ -23,7 +23,7 @@ const LINES: Readonly<Record<OperationDecision, readonly [level: keyof Logger, t
   confirming: ['debug', 'Operation failed: a probe will tell whether the connection is lost'],
   awaiting: ['debug', 'Operation waits for the connection'],
   sending: undefined,
-  'sent-again': ['info', 'Operation sent again'],
+  'sent-again': ['debug', 'Operation sent again'],
   answered: ['debug', 'Operation answered after trouble'],
   'passed-through': ['debug', 'Operation failed, which was no loss: the error is passed on'],
   refused: ['warn', 'Operation failed: the connection is lost and belongs to its caller'],
