@@ -2,11 +2,7 @@
 /** The command line. Exit codes: 0 all is well; 1 a server is not; 2 the command or its configuration is wrong. */
 import { InvalidOptionsError } from '../errors.ts';
 import { type Arguments, type Option, parse } from './arguments.ts';
-import { check } from './check.ts';
-import { graph } from './graph.ts';
-import { inspect } from './inspect.ts';
 import { UsageError } from './usage-error.ts';
-import { watch } from './watch.ts';
 
 const USAGE = `Usage: mcp-steward <command> [options]
 
@@ -29,11 +25,28 @@ interface Command {
   run(args: Arguments): Promise<number>;
 }
 
+/** Each is loaded when it is wanted: to print a machine takes no MCP client. */
 const COMMANDS: Readonly<Record<string, Command>> = {
-  check: { takes: ['config', 'json'], maxOperands: 0, run: check },
-  watch: { takes: ['config', 'json'], maxOperands: 0, run: watch },
-  inspect: { takes: ['config', 'port', 'open'], maxOperands: 0, run: inspect },
-  graph: { takes: ['format'], maxOperands: 1, run: graph },
+  check: {
+    takes: ['config', 'json'],
+    maxOperands: 0,
+    run: async (args) => (await import('./check.ts')).check(args),
+  },
+  watch: {
+    takes: ['config', 'json'],
+    maxOperands: 0,
+    run: async (args) => (await import('./watch.ts')).watch(args),
+  },
+  inspect: {
+    takes: ['config', 'port', 'open'],
+    maxOperands: 0,
+    run: async (args) => (await import('./inspect.ts')).inspect(args),
+  },
+  graph: {
+    takes: ['format'],
+    maxOperands: 1,
+    run: async (args) => (await import('./graph.ts')).graph(args),
+  },
 };
 
 async function run(argv: readonly string[]): Promise<number> {
