@@ -224,6 +224,24 @@ inBrowser('the log', (open) => {
   });
 });
 
+inBrowser('on a phone', (open) => {
+  it('what is chosen is brought into view', async () => {
+    const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' } });
+    opened.push(supervisor);
+    lazily(
+      supervisor,
+      Array.from({ length: 30 }, (_, n) => `server-${n + 1}`),
+    );
+    const served = await serve(supervisor);
+    const page = await open(served.url, { viewport: { width: 360, height: 640 } });
+    const title = page.locator('#detail-title');
+    await expect.poll(() => title.isVisible()).toBe(true);
+    await rowOf(page, 'server-3').click();
+    await expect.poll(() => title.textContent()).toBe('server-3');
+    await expect.poll(async () => (await title.boundingBox())?.y ?? Infinity).toBeLessThan(200);
+  });
+});
+
 inBrowser('controls', (open) => {
   it('run on the host, and one that fails only says that it did', async () => {
     const asked: string[] = [];

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { AnyStateMachine } from 'xstate';
 import { connectionMachine } from '../../machines/connection.machine.ts';
 import { operationMachine } from '../../machines/operation.machine.ts';
+import { dot } from '../../src/cli/dot.ts';
+import { mermaid } from '../../src/cli/mermaid.ts';
 import { chartOf } from '../../src/inspect/chart.ts';
 import { runCli } from './run-cli.ts';
 
@@ -19,8 +21,8 @@ describe.each(MACHINES)('graph %s', (name, machine) => {
     expect(code).toBe(0);
   });
 
-  it('as Mermaid has every state and every transition', async () => {
-    const { stdout } = await runCli(['graph', name]);
+  it('as Mermaid has every state and every transition', () => {
+    const stdout = mermaid(chartOf(machine));
     expect(stdout.startsWith('stateDiagram-v2\n')).toBe(true);
     for (const state of states) expect(stdout).toContain(`state "${state.name}" as `);
     expect(stdout.match(/ --> \S+ : /g)).toHaveLength(transitions.length);
@@ -28,8 +30,8 @@ describe.each(MACHINES)('graph %s', (name, machine) => {
     for (const [, id] of stdout.matchAll(/ as (\S+)/g)) expect(id).toMatch(/^\w+$/);
   });
 
-  it('as dot has every transition between states that it has', async () => {
-    const { stdout } = await runCli(['graph', name, '--format', 'dot']);
+  it('as dot has every transition between states that it has', () => {
+    const stdout = dot(chartOf(machine));
     const nodes = [...stdout.matchAll(/^ *"([^"]+)" \[/gm)].map(([, id]) => id);
     const arrows = [...stdout.matchAll(/"([^"]+)" -> "([^"]+)"/g)];
     expect(arrows).toHaveLength(transitions.length);
@@ -43,5 +45,13 @@ describe.each(MACHINES)('graph %s', (name, machine) => {
     const { stdout } = await runCli(['graph', name, '--format', 'svg']);
     for (const { id } of states) expect(stdout).toContain(`data-state="${id}"`);
     expect(stdout).toContain('<style>');
+  });
+});
+
+it('graph is the connection machine in Mermaid, if nothing else is said', async () => {
+  expect(await runCli(['graph'])).toEqual({
+    code: 0,
+    stdout: mermaid(chartOf(connectionMachine)),
+    stderr: '',
   });
 });

@@ -1,8 +1,21 @@
 /** What is wrong in a command or a configuration is said, with its place; never what was found there. */
 import { expect, it } from 'vitest';
+import { run } from '../../src/cli/run.ts';
+import { UsageError } from '../../src/cli/usage-error.ts';
+import { InvalidOptionsError } from '../../src/index.ts';
 import { configFile, runCli } from './run-cli.ts';
 
 const SECRET = 'hunter2-s3cr3t-value';
+
+/** What `main.ts` prints. */
+async function errorOf(args: readonly string[]): Promise<string> {
+  const error: unknown = await run(args).then(
+    (code) => `it ended with ${code}`,
+    (reason: unknown) => reason,
+  );
+  expect(error).toSatisfy((each) => each instanceof UsageError || each instanceof InvalidOptionsError);
+  return (error as Error).message;
+}
 
 const server = (entry: object) => ({ mcpServers: { files: entry } });
 
@@ -30,11 +43,9 @@ it.each([
   ],
   ['a question', server({ command: '${input:key}' }), 'it asks for an input'],
 ])('%s', async (_what, content, message) => {
-  const { code, stdout, stderr } = await runCli(['check', '--config', configFile(content)]);
-  expect(stderr).toContain(message);
-  expect(stderr + stdout).not.toContain(SECRET);
-  expect(stdout).toBe('');
-  expect(code).toBe(2);
+  const error = await errorOf(['check', '--config', configFile(content)]);
+  expect(error).toContain(message);
+  expect(error).not.toContain(SECRET);
 });
 
 it.each([
@@ -47,10 +58,15 @@ it.each([
   [['graph', '--format', 'png'], 'there is no format "png": expected mermaid, dot, json, svg'],
   [['graph', 'constructor'], 'there is no machine "constructor"'],
 ])('%j', async (args, message) => {
-  const { code, stdout, stderr } = await runCli(args);
-  expect(stderr).toContain(message);
-  expect(stdout).toBe('');
-  expect(code).toBe(2);
+  expect(await errorOf(args)).toContain(message);
+});
+
+it('is printed to stderr, and the exit code is 2', async () => {
+  expect(await runCli(['chekc'])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'mcp-steward: there is no command "chekc"\nmcp-steward --help tells how to use it\n',
+  });
 });
 
 it('--help tells how to use it; nothing at all does so too, and is wrong', async () => {

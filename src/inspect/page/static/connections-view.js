@@ -8,6 +8,9 @@ import { duration, markOf, ownerOf, STATE_NAMES, stateOf } from './words.js';
 /** @typedef {import('./store.js').Store} Store */
 /** @typedef {import('./store.js').ConnectionView} ConnectionView */
 
+/** What is chosen stands below the list there. */
+const isPhone = matchMedia('(max-width: 759.9px)');
+
 /** @param {Store} store */
 export function connectionsView(store) {
   const all = [...store.connections.values()];
@@ -106,7 +109,10 @@ function row(store, view, isReachable) {
     data-name=${connection}
     aria-selected=${connection === store.chosen}
     tabindex=${isReachable ? 0 : -1}
-    @click=${() => store.choose(connection)}
+    @click=${() => {
+      store.choose(connection);
+      if (isPhone.matches) document.getElementById('detail')?.scrollIntoView();
+    }}
   >
     ${markOf(state)}
     <span class="name">${connection}</span>
