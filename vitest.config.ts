@@ -6,8 +6,8 @@ const ON_BOTH_BUILDS = 'test/paths/actor-*.test.ts';
 
 export default defineConfig({
   test: {
-    // Real processes on two cores: more workers than cores only add noise.
-    maxWorkers: 3,
+    // On two cores: half of what a test takes is waiting for its servers. More than these only add noise.
+    maxWorkers: 4,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     // In the gate a busy machine may cost a test one try; the report names each that needed a second.
