@@ -1,4 +1,4 @@
-/** The connections as a table, and a step as a line, for a terminal. */
+/** The connections as a table, and a turn of one as a line, for a terminal. */
 import Table from 'cli-table3';
 import pc from 'picocolors';
 import type { ConnectionState } from '../../machines/connection.machine.ts';
@@ -82,16 +82,11 @@ function ago(since: number): string {
 }
 
 /** `12:00:01  files  lost: ready.steady → lost → recreating.opening  (generation 1, session-unknown)` */
-export function lineOf({ at, connection, machine, event, from, path, to, context, detail }: Step): string {
-  const name = machine === 'connection' ? connection : `${connection}, ${context.kind}`;
-  const way = [from, ...path].filter(Boolean).join(' → ') || to;
-  const facts = [
-    `generation ${context.generation ?? detail.generation ?? '?'}`,
-    detail.cause ?? context.cause ?? (context.evidence as { cause?: string } | undefined)?.cause,
-  ].filter(Boolean);
-  const told = machine === 'operation' ? facts.slice(1) : facts;
+export function lineOf({ at, connection, event, from, path, context, detail }: Step): string {
+  const way = [from, ...path].filter(Boolean).join(' → ');
+  const facts = [`generation ${context.generation}`, detail.cause ?? context.cause].filter(Boolean);
   const time = new Date(at).toTimeString().slice(0, 8);
-  return printable(`${time}  ${name}  ${event}: ${way}${told.length > 0 ? `  (${told.join(', ')})` : ''}`);
+  return printable(`${time}  ${connection}  ${event}: ${way}  (${facts.join(', ')})`);
 }
 
 function cut(line: string, columns: number): string {
