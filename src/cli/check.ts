@@ -51,11 +51,12 @@ async function reportOn(handle: OwnedConnection): Promise<Report> {
 
 /** A server's own words may hold anything: only the code of its error is told. */
 function textOf(error: unknown): string {
-  if (error instanceof SupervisorError && error.evidence !== undefined) {
+  if (error instanceof SupervisorError) {
+    if (error.evidence === undefined) return error.message;
     return `${CAUSE_TEXT[error.evidence.cause]}.${processText(error.evidence.process)}`;
   }
   const { code } = Object(error) as { code?: unknown };
-  return `it connected, and then answered a list with an error${typeof code === 'number' ? ` (${code})` : ''}`;
+  return `it connected, and then a list failed${typeof code === 'number' ? ` (${code})` : ''}`;
 }
 
 function linesOf({ server, ok, connectMs, offer, error, stderr = '' }: Report): string {
