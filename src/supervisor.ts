@@ -37,8 +37,9 @@ export interface SupervisorOptions {
   readonly setup?: ((client: Client) => void | Promise<void>) | undefined;
   /**
    * Looks on at the machines: any XState inspection observer, such as `statelyInspector()` of `mcp-steward/inspect`
-   * or the `inspect` of an inspector of `@statelyai/inspect`. It is told soon after each step, in order; one that
-   * throws or is slow harms no call. No machine holds a header, a token, an argument, a result or an error text.
+   * or the `inspect` of an inspector of `@statelyai/inspect`. It is told soon after each step, in order, and never
+   * in the middle of one; what it throws harms no call. It runs on the host's own thread: what blocks there delays
+   * everything. No machine holds a header, a token, an argument, a result or an error text.
    */
   readonly inspect?: InspectionObserver | undefined;
   /** Traces and metrics: `openTelemetry()` of `mcp-steward/opentelemetry`. */
