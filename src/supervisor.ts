@@ -99,7 +99,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 }
 
 class SupervisorMap implements Supervisor {
-  readonly inspection = new Inspection();
+  readonly #inspection = new Inspection();
   readonly #connections = new Map<string, Connection & ConnectionHandle>();
   readonly #options: SupervisorOptions;
   readonly #logger: Logger;
@@ -110,12 +110,13 @@ class SupervisorMap implements Supervisor {
     checkSupervisorOptions(options);
     this.#options = options;
     this.#logger = guardedLogger(options.logger);
-    offerInspection(this, this.inspection);
+    offerInspection(this, this.#inspection);
     if (options.inspect !== undefined) {
       const onThrow = () => this.#logger.error({}, 'The inspect observer threw');
-      this.inspection.add(deferred(options.inspect, onThrow));
+      this.#inspection.add(deferred(options.inspect, onThrow));
     }
-    if (options.telemetry !== undefined) this.#telemetry = guardedTelemetry(options.telemetry, this);
+    if (options.telemetry !== undefined)
+      this.#telemetry = guardedTelemetry(options.telemetry, this.#inspection);
   }
 
   get connections(): ReadonlyMap<string, ConnectionHandle> {
@@ -133,7 +134,7 @@ class SupervisorMap implements Supervisor {
       settings,
       logger: this.#logger,
       clock,
-      inspection: this.inspection,
+      inspection: this.#inspection,
       telemetry: this.#telemetry,
       line: (hooks) => new OwnedLine(options, identity, settings.timeouts, hooks),
     });
@@ -188,7 +189,7 @@ class SupervisorMap implements Supervisor {
       settings,
       logger: this.#logger,
       clock: this.#options.clock,
-      inspection: this.inspection,
+      inspection: this.#inspection,
       telemetry: this.#telemetry,
       line: (hooks) => new LentLine(supplied, asClient, hooks),
     });

@@ -1,18 +1,12 @@
 /** What tracing and metrics are told. Those who are told can neither delay nor break a call. */
 import type { Evidence, OperationKind, Ownership } from '../machines/vocabulary.ts';
-import type { ConnectionHandle } from './handles.ts';
 import type { Inspection } from './inspection.ts';
 import { quietly } from './quietly.ts';
 
 /** Given to `createSupervisor`; `openTelemetry()` of `mcp-steward/opentelemetry` makes one. */
 export interface Telemetry {
   /** Called once for each supervisor that it was given to. */
-  attach(host: TelemetryHost): AttachedTelemetry;
-}
-
-export interface TelemetryHost {
-  readonly connections: ReadonlyMap<string, ConnectionHandle>;
-  readonly inspection: Inspection;
+  attach(inspection: Inspection): AttachedTelemetry;
 }
 
 export interface AttachedTelemetry {
@@ -47,8 +41,11 @@ export interface CallObserver {
 }
 
 /** What throws is passed over. */
-export function guardedTelemetry(telemetry: Telemetry, host: TelemetryHost): AttachedTelemetry | undefined {
-  const attached = quietly(() => telemetry.attach(host));
+export function guardedTelemetry(
+  telemetry: Telemetry,
+  inspection: Inspection,
+): AttachedTelemetry | undefined {
+  const attached = quietly(() => telemetry.attach(inspection));
   if (attached === undefined) return undefined;
   return {
     callBegan: (call) => guardedObserver(quietly(() => attached.callBegan(call))),

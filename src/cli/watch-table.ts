@@ -43,7 +43,9 @@ export function table(
   rows: number,
 ): string {
   const statuses = handles.map(({ status }) => status).sort((a, b) => rank(a) - rank(b));
-  const todo = statuses.flatMap(({ connection, action }) => (action ? [printable(`${connection}: ${action}`)] : []));
+  const todo = statuses.flatMap(({ connection, action }) =>
+    action ? [printable(`${connection}: ${action}`)] : [],
+  );
   const room = Math.max(1, rows - OTHER_LINES - latest.length - todo.length);
   const shown = statuses.slice(0, room);
   const fitting = COLUMNS.filter((_, index) => widthUpTo(index) <= columns);

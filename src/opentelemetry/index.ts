@@ -32,12 +32,12 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   const { propagate = false } = options;
   let made: ReturnType<typeof make> | undefined;
   return {
-    attach(host) {
+    attach(inspection) {
       // Not before there is a supervisor: hosts set the global providers while they start.
       made ??= make(options);
       const { tracer, instruments } = made;
       const supervisor = new SupervisorTrace(tracer, instruments, propagate);
-      const lookAway = host.inspection.add(supervisor.onlooker);
+      const lookAway = inspection.add(supervisor.onlooker);
       return { callBegan: (call) => supervisor.callBegan(call), detach: lookAway };
     },
   };

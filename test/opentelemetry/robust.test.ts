@@ -3,8 +3,9 @@ import type { Meter, MeterProvider, Span, Tracer, TracerProvider } from '@opente
 import { metrics, trace } from '@opentelemetry/api';
 import { afterEach, expect, it } from 'vitest';
 import { createSupervisor } from '../../src/index.ts';
+import type { Inspection } from '../../src/inspection.ts';
 import { openTelemetry } from '../../src/opentelemetry/index.ts';
-import type { Telemetry, TelemetryHost } from '../../src/telemetry.ts';
+import type { Telemetry } from '../../src/telemetry.ts';
 import { FaultServer } from '../../src/testing/fault-server.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
 import { rejection } from '../support/lent.ts';
@@ -125,8 +126,8 @@ it('detached: no look at the machines is left', async () => {
   const inner = openTelemetry(host.recorder);
   /** Counts who looks on at the machines. */
   const counting: Telemetry = {
-    attach: ({ connections, inspection }) => {
-      const add: TelemetryHost['inspection']['add'] = (onlooker) => {
+    attach: (inspection) => {
+      const add: Inspection['add'] = (onlooker) => {
         looks.push('on');
         const remove = inspection.add(onlooker);
         return () => {
@@ -134,7 +135,7 @@ it('detached: no look at the machines is left', async () => {
           remove();
         };
       };
-      return inner.attach({ connections, inspection: { add } as TelemetryHost['inspection'] });
+      return inner.attach({ add } as Inspection);
     },
   };
   await using server = await FaultServer.start();
