@@ -1,12 +1,13 @@
 /** Runs the command line as a shell does. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { onTestFinished, vi } from 'vitest';
+import { onTestFailed, onTestFinished } from 'vitest';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
@@ -27,29 +28,30 @@ export interface Ended {
 export class RunningCli {
   stdout = '';
   stderr = '';
-  readonly #child: ChildProcess;
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #output: Readable;
   readonly #closed: Promise<unknown>;
 
-  constructor(child: ChildProcess) {
+  constructor(child: ChildProcessWithoutNullStreams) {
     this.#child = child;
-    this.#closed = once(child, 'close');
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    this.#output = child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
     });
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    this.#closed = once(child, 'close');
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.stderr += text;
     });
     onTestFinished(() => void child.kill('SIGKILL'));
+    onTestFailed(() => console.error(`It printed:\n${this.stdout}${this.stderr}`));
   }
 
-  /** Waits until it has printed what is looked for. */
+  /** Waits until it has printed what is looked for. How long that may take is for the test to say. */
   async printed(what: RegExp): Promise<void> {
-    await vi.waitFor(
-      () => {
-        if (!what.test(this.stdout)) throw new Error(`not printed: ${what}\n${this.stdout}${this.stderr}`);
-      },
-      { timeout: 15_000, interval: 20 },
-    );
+    while (!what.test(this.stdout)) {
+      const more = once(this.#output, 'data').then(() => true);
+      const ended = this.#closed.then(() => false);
+      if (!(await Promise.race([more, ended]))) throw new Error(`ended, and has not printed ${what}`);
+    }
   }
 
   interrupt(): void {
