@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 
 const LOOPBACK = '127.0.0.1';
 
-export type Handler = (request: IncomingMessage, response: ServerResponse, url: URL) => void;
+export type Handler = (request: IncomingMessage, response: ServerResponse, url: URL) => void | Promise<void>;
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 export class LocalServer implements AsyncDisposable {
@@ -29,10 +29,12 @@ export class LocalServer implements AsyncDisposable {
     this.#isPublic = isPublic;
     this.#server = createServer((request, response) => {
       const refusal = this.#refusal(request);
-      if (refusal === undefined) onRequest(request, response, this.#urlOf(request));
+      if (refusal === undefined) void this.#handle(onRequest, request, response);
       else response.writeHead(refusal, { 'content-type': 'text/plain' }).end('Refused');
     });
     this.#server.on('upgrade', (request, socket, head) => {
+      // Node listens no more: a peer that resets would end the host's process.
+      socket.on('error', () => socket.destroy());
       const refusal = this.#refusal(request);
       if (refusal === undefined && onUpgrade !== undefined) onUpgrade(request, socket, head);
       else socket.end(`HTTP/1.1 ${refusal ?? 404} Refused\r\nConnection: close\r\n\r\n`);
@@ -85,8 +87,13 @@ export class LocalServer implements AsyncDisposable {
     return isEqual(searchParams.get('token') ?? '', this.#token) ? undefined : 401;
   }
 
-  #urlOf({ url = '' }: IncomingMessage): URL {
-    return new URL(url, this.url);
+  /** What goes wrong in a handler harms this request alone. */
+  async #handle(onRequest: Handler, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      await onRequest(request, response, new URL(request.url ?? '', this.url));
+    } catch {
+      response.destroy();
+    }
   }
 }
 

@@ -1,10 +1,15 @@
 /** Who may look: only who has the token, from this machine, and no other page in the same browser. */
+import { once } from 'node:events';
 import { request } from 'node:http';
 import { createConnection } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { type StatelyInspector, statelyInspector } from '../../src/inspect/index.ts';
+import { LocalServer } from '../../src/inspect/local-server.ts';
+import { expectNoCrashes } from '../support/crashes.ts';
+
+expectNoCrashes();
 
 let inspector: StatelyInspector;
 let url: URL;
@@ -71,6 +76,27 @@ describe('a WebSocket', () => {
     expect(await upgradeStatus(address, 'https://evil.example')).toBe(403);
     expect(await upgradeStatus(`ws://127.0.0.1:${url.port}/`)).toBe(401);
   });
+
+  it.each(['', '?token=wrong'])('that is asked for with "%s" and reset at once harms nobody', async (query) => {
+    const socket = createConnection(Number(url.port), '127.0.0.1').on('error', () => {});
+    await once(socket, 'connect');
+    const head = `GET /${query} HTTP/1.1\r\nHost: ${url.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+    socket.write(head, () => socket.resetAndDestroy());
+    await once(socket, 'close');
+    // The server has read all of that before it answers this.
+    expect(await statusOf('/')).toBe(401);
+  });
+});
+
+it('a handler that fails harms its own request alone', async () => {
+  await using server = await new LocalServer(async (_request, response, { pathname }) => {
+    if (pathname !== '/') throw new Error('no such file any more');
+    response.end();
+  }).listen(0);
+  const broken = new URL(server.url);
+  broken.pathname = '/broken';
+  await expect(fetch(broken)).rejects.toThrow();
+  expect((await fetch(server.url)).status).toBe(200);
 });
 
 it('no other interface of this machine has the port', async () => {
