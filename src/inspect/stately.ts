@@ -46,6 +46,8 @@ const MAX_UNREAD_BYTES = 1_000_000;
 export function statelyInspector({ port = 0, open = false }: StatelyInspectorOptions = {}): StatelyInspector {
   checkPort(port);
   const history = new StatelyHistory();
+  /** How much each viewer may leave unread, beside what it was greeted with. */
+  const mostUnread = new WeakMap<WebSocket, number>();
   const sockets = new WebSocketServer({ noServer: true });
   const server = new LocalServer(
     (_request, response) => sendPage(response),
@@ -58,6 +60,13 @@ export function statelyInspector({ port = 0, open = false }: StatelyInspectorOpt
   function greet(viewer: WebSocket): void {
     viewer.on('error', () => viewer.terminate());
     for (const event of history.events()) viewer.send(JSON.stringify(event));
+    mostUnread.set(viewer, viewer.bufferedAmount + MAX_UNREAD_BYTES);
+  }
+
+  /** One that does not read is let go: it comes back, and gets the history. */
+  function send(viewer: WebSocket, message: string): void {
+    if (viewer.bufferedAmount > (mostUnread.get(viewer) ?? 0)) viewer.terminate();
+    else viewer.send(message);
   }
 
   return {
@@ -65,7 +74,9 @@ export function statelyInspector({ port = 0, open = false }: StatelyInspectorOpt
       const event = statelyEvent(inspectionEvent);
       if (event === undefined) return;
       history.add(event);
-      if (sockets.clients.size > 0) broadcast(sockets.clients, JSON.stringify(event));
+      if (sockets.clients.size === 0) return;
+      const message = JSON.stringify(event);
+      for (const viewer of sockets.clients) send(viewer, message);
     },
     url,
     async close() {
@@ -79,15 +90,12 @@ export function statelyInspector({ port = 0, open = false }: StatelyInspectorOpt
   };
 }
 
-/** One that does not read is let go: it may come back, and gets the history. */
-function broadcast(viewers: Iterable<WebSocket>, message: string): void {
-  for (const viewer of viewers) {
-    if (viewer.bufferedAmount > MAX_UNREAD_BYTES) viewer.terminate();
-    else viewer.send(message);
-  }
-}
+const AGAIN_MS = 1_000;
 
-/** Hands what comes over the WebSocket to Stately's viewer, and to nobody else. */
+/**
+ * Hands what comes over the WebSocket to Stately's viewer, and to nobody else. When it was cut off and the host is
+ * still there, it begins again with a new viewer, which is told everything.
+ */
 const BRIDGE = `
 const viewer = document.querySelector('iframe');
 const early = [];
@@ -100,6 +108,9 @@ addEventListener('message', ({ origin, data }) => {
 const tell = (event) => viewer.contentWindow.postMessage(event, '${VIEWER}');
 const socket = new WebSocket(location.href.replace('http', 'ws'));
 socket.onmessage = ({ data }) => (isListening ? tell(JSON.parse(data)) : early.push(JSON.parse(data)));
+socket.onclose = () => setTimeout(comeBack, ${AGAIN_MS});
+const comeBack = () =>
+  fetch(location.href, { method: 'HEAD' }).then(({ ok }) => ok && location.reload(), socket.onclose);
 `;
 
 function sendPage(response: ServerResponse): void {

@@ -3,6 +3,7 @@
  * the same address, does what its receiver does: it says that it is there, and listens.
  */
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
+import type { WebSocketRoute } from 'playwright-core';
 import { expect, it, vi } from 'vitest';
 import { createSupervisor } from '../../src/index.ts';
 import { statelyInspector } from '../../src/inspect/index.ts';
@@ -16,7 +17,7 @@ parent.postMessage({ type: '@statelyai.connected' }, '*');
 </script>`;
 
 inChromium('the page of the Stately inspector', (browser) => {
-  it('hands on what has been, and what happens', async () => {
+  it('hands on what has been, and what happens; comes back when it was cut off', async () => {
     await using server = await FaultServer.start();
     await using inspector = statelyInspector();
     const clientInfo = { name: 'host', version: '1.0.0' };
@@ -27,6 +28,11 @@ inChromium('the page of the Stately inspector', (browser) => {
     const page = await browser().newPage();
     const complaints: string[] = [];
     page.on('console', (message) => complaints.push(message.text()));
+    const sockets: WebSocketRoute[] = [];
+    await page.routeWebSocket(/token=/, (socket) => {
+      socket.connectToServer();
+      sockets.push(socket);
+    });
     await page.route('https://stately.ai/inspect', (route) =>
       route.fulfill({ contentType: 'text/html', body: VIEWER }),
     );
@@ -42,6 +48,11 @@ inChromium('the page of the Stately inspector', (browser) => {
     await vi.waitFor(async () => expect(await states()).toContain('{"ready":"steady"}'));
     await server.evict();
     await files.callTool({ name: 'append', arguments: { key: 'a' } });
+    await vi.waitFor(async () => expect(await states()).toContain('{"recreating":"opening"}'));
+
+    // What it was told before it was cut off, a new viewer is told again.
+    await sockets[0]?.close();
+    await vi.waitFor(() => expect(sockets).toHaveLength(2), { timeout: 10_000 });
     await vi.waitFor(async () => expect(await states()).toContain('{"recreating":"opening"}'));
     expect(complaints).toEqual([]);
     await page.close();

@@ -77,15 +77,18 @@ describe('a WebSocket', () => {
     expect(await upgradeStatus(`ws://127.0.0.1:${url.port}/`)).toBe(401);
   });
 
-  it.each(['', '?token=wrong'])('that is asked for with "%s" and reset at once harms nobody', async (query) => {
-    const socket = createConnection(Number(url.port), '127.0.0.1').on('error', () => {});
-    await once(socket, 'connect');
-    const head = `GET /${query} HTTP/1.1\r\nHost: ${url.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
-    socket.write(head, () => socket.resetAndDestroy());
-    await once(socket, 'close');
-    // The server has read all of that before it answers this.
-    expect(await statusOf('/')).toBe(401);
-  });
+  it.each(['', '?token=wrong'])(
+    'that is asked for with "%s" and reset at once harms nobody',
+    async (query) => {
+      const socket = createConnection(Number(url.port), '127.0.0.1').on('error', () => {});
+      await once(socket, 'connect');
+      const head = `GET /${query} HTTP/1.1\r\nHost: ${url.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+      socket.write(head, () => socket.resetAndDestroy());
+      await once(socket, 'close');
+      // The server has read all of that before it answers this.
+      expect(await statusOf('/')).toBe(401);
+    },
+  );
 });
 
 it('a handler that fails harms its own request alone', async () => {

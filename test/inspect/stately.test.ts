@@ -105,23 +105,28 @@ it('says that the port is taken, and harms nobody who does not ask', async () =>
   expect(() => statelyInspector({ port: 70_000 })).toThrow('port: expected a port of 0');
 });
 
-it('lets go of a viewer that does not read', async () => {
-  await using server = await FaultServer.start();
-  await using inspector = statelyInspector();
+/** What XState told of a connection that is ready: one event for the history, and one for what happens. */
+async function inspected(server: FaultServer) {
   const events: InspectionEvent[] = [];
   await using supervisor = createSupervisor({
     clientInfo: CLIENT_INFO,
     inspect: (event) => void events.push(event),
   });
   await supervisor.own('files', { transport: server.target }).ping();
-  const snapshot = await vi.waitFor(() => {
+  const first = (type: InspectionEvent['type']) => {
     const found = events.find(
-      ({ type, actorRef }) => type === '@xstate.snapshot' && (actorRef as AnyActorRef).id === 'files',
+      (event) => event.type === type && (event.actorRef as AnyActorRef).id === 'files',
     );
     expect(found).toBeDefined();
     return found as InspectionEvent;
-  });
+  };
+  return vi.waitFor(() => ({ actor: first('@xstate.actor'), snapshot: first('@xstate.snapshot') }));
+}
 
+it('lets go of a viewer that does not read', async () => {
+  await using server = await FaultServer.start();
+  await using inspector = statelyInspector();
+  const { snapshot } = await inspected(server);
   const viewer = new WebSocket((await inspector.url).href.replace('http', 'ws'));
   await once(viewer, 'open');
   viewer.pause();
@@ -129,4 +134,19 @@ it('lets go of a viewer that does not read', async () => {
   for (let told = 0; told < 100_000; told++) inspector.next(snapshot);
   viewer.resume();
   await closed;
+});
+
+it('leaves a viewer the time to read a long history', async () => {
+  await using server = await FaultServer.start();
+  await using inspector = statelyInspector();
+  const { actor, snapshot } = await inspected(server);
+  for (let told = 0; told < 1_000; told++) inspector.next(actor);
+  const viewer = new WebSocket((await inspector.url).href.replace('http', 'ws'));
+  let seen = 0;
+  viewer.on('message', () => seen++);
+  await once(viewer, 'open');
+  viewer.pause();
+  inspector.next(snapshot);
+  viewer.resume();
+  await vi.waitFor(() => expect(seen).toBe(1_001));
 });
