@@ -17,9 +17,10 @@ const asJson = process.argv.includes('--json');
 const stays = process.stdout.isTTY && !asJson && !process.argv.includes('--once');
 const screen = new Screen(asJson ? () => {} : console.log);
 
-// The exit handlers end the servers.
+// The exit handlers end the servers; also when the terminal is closed.
 const onInterrupt = () => process.exit(130);
-process.once('SIGINT', onInterrupt).once('SIGTERM', () => process.exit(143));
+process.once('SIGINT', onInterrupt);
+process.once('SIGTERM', () => process.exit(143)).once('SIGHUP', () => process.exit(129));
 
 const outcomes: Outcome[] = [];
 for (const [index, scene] of SCENES.entries()) {

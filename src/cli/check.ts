@@ -8,6 +8,7 @@ import { createSupervisor } from '../supervisor.ts';
 import { VERSION } from '../version.ts';
 import type { Arguments } from './arguments.ts';
 import { readServers } from './config.ts';
+import { exitWhenInterrupted } from './interrupt.ts';
 import { type Offer, offerOf } from './offer.ts';
 import { printable } from './printable.ts';
 
@@ -24,6 +25,7 @@ interface Report {
 
 export async function check({ options }: Arguments): Promise<number> {
   const servers = readServers(options.config);
+  exitWhenInterrupted();
   await using supervisor = createSupervisor({ clientInfo: { name: 'mcp-steward', version: VERSION } });
   const handles = [...servers].map(([name, transport]) =>
     supervisor.own(name, { transport, lazy: true, recovery: { maxAttempts: 1 } }),

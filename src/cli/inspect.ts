@@ -3,7 +3,8 @@ import { openInBrowser } from '../inspect/open-in-browser.ts';
 import { servePage } from '../inspect/page/serve-page.ts';
 import type { Arguments } from './arguments.ts';
 import { readServers } from './config.ts';
-import { codeOf, supervise, untilInterrupted } from './supervise.ts';
+import { untilInterrupted } from './interrupt.ts';
+import { codeOf, supervise } from './supervise.ts';
 import { UsageError } from './usage-error.ts';
 
 export async function inspect({ options }: Arguments): Promise<number> {

@@ -35,18 +35,6 @@ export function supervise(servers: Servers): Watched {
   return { supervisor, connect: () => handles.forEach(connect) };
 }
 
-/** Keeps the process until Ctrl+C. */
-export function untilInterrupted(): Promise<void> {
-  return new Promise((resolve) => {
-    const alive = setInterval(() => {}, 60_000);
-    const end = () => {
-      clearInterval(alive);
-      resolve();
-    };
-    process.once('SIGINT', end).once('SIGTERM', end);
-  });
-}
-
 /** The exit code of a watch that ends. */
 export function codeOf(supervisor: Supervisor): number {
   return [...supervisor.connections.values()].every(({ state }) => state === 'ready') ? 0 : 1;

@@ -5,7 +5,8 @@ import { inspectionOf } from '../inspection.ts';
 import type { Supervisor } from '../supervisor.ts';
 import type { Arguments } from './arguments.ts';
 import { readServers } from './config.ts';
-import { codeOf, supervise, untilInterrupted } from './supervise.ts';
+import { untilInterrupted } from './interrupt.ts';
+import { codeOf, supervise } from './supervise.ts';
 import { lineOf, table } from './watch-table.ts';
 
 const REDRAW_MS = 250;

@@ -54,8 +54,8 @@ export class RunningCli {
     }
   }
 
-  interrupt(): void {
-    this.#child.kill('SIGINT');
+  interrupt(signal: NodeJS.Signals = 'SIGINT'): void {
+    this.#child.kill(signal);
   }
 
   async ended(): Promise<Ended> {
