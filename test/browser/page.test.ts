@@ -122,9 +122,7 @@ inBrowser('a recovery before one’s eyes', (open) => {
     expect(await page.locator('[aria-live]').textContent(), 'what is so when one comes is not said').toBe('');
     await lose(server, files);
     await append(files);
-    await expect
-      .poll(() => textOf(page.locator('[aria-live]')), { timeout: 5_000 })
-      .toBe('files: ready, steady, generation 2');
+    await expect.poll(() => textOf(page.locator('[aria-live]'))).toBe('files: ready, steady, generation 2');
   });
 });
 

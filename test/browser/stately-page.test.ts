@@ -4,7 +4,7 @@
  */
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import type { WebSocketRoute } from 'playwright-core';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { createSupervisor } from '../../src/index.ts';
 import { statelyInspector } from '../../src/inspect/index.ts';
 import { FaultServer } from '../../src/testing/index.ts';
@@ -45,15 +45,15 @@ inChromium('the page of the Stately inspector', (browser) => {
       (await seen()).flatMap((event) =>
         event.type === '@xstate.snapshot' ? [JSON.stringify(Object(event.snapshot).value)] : [],
       );
-    await vi.waitFor(async () => expect(await states()).toContain('{"ready":"steady"}'));
+    await expect.poll(() => states()).toContain('{"ready":"steady"}');
     await server.evict();
     await files.callTool({ name: 'append', arguments: { key: 'a' } });
-    await vi.waitFor(async () => expect(await states()).toContain('{"recreating":"opening"}'));
+    await expect.poll(() => states()).toContain('{"recreating":"opening"}');
 
     // What it was told before it was cut off, a new viewer is told again.
     await sockets[0]?.close();
-    await vi.waitFor(() => expect(sockets).toHaveLength(2), { timeout: 10_000 });
-    await vi.waitFor(async () => expect(await states()).toContain('{"recreating":"opening"}'));
+    await expect.poll(() => sockets).toHaveLength(2);
+    await expect.poll(() => states()).toContain('{"recreating":"opening"}');
     expect(complaints).toEqual([]);
     await page.close();
   });

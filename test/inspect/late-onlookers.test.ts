@@ -1,5 +1,5 @@
 /** Who begins to look on later learns of what is there already, and of all that comes. */
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { createSupervisor } from '../../src/index.ts';
 import { type Step, steps } from '../../src/inspect/steps.ts';
 import { inspectionOf } from '../../src/inspection.ts';
@@ -53,7 +53,7 @@ it('what nothing takes is told as ignored', async () => {
   const files = supervisor.own('files', { transport: server.target });
   // A call that arrives while the first handshake runs asks for what is already under way.
   await files.ping();
-  await vi.waitFor(() => expect(seen.map(({ to }) => to)).toContain('ready.steady'));
+  await expect.poll(() => seen.map(({ to }) => to)).toContain('ready.steady');
   const demands = seen.filter(({ machine, event }) => machine === 'connection' && event === 'demand');
   expect(demands.length).toBeGreaterThan(0);
   for (const demand of demands) expect(demand).toMatchObject({ ignored: true, path: [] });

@@ -40,7 +40,7 @@ it('a function is told of every machine, in order', async () => {
     return [JSON.stringify((event.snapshot as unknown as { value: unknown }).value)];
   });
   expect(values.at(0)).toBe('{"connecting":"opening"}');
-  await vi.waitFor(() => expect(values).toContain('{"recreating":"opening"}'));
+  await expect.poll(() => values).toContain('{"recreating":"opening"}');
 });
 
 it('an observer with next() is told too', async () => {
@@ -54,7 +54,7 @@ it('so is an inspector of @statelyai/inspect', async () => {
   const inspector = createInspector({ send: (event) => void sent.push(event) });
   expect(await loseASession(inspector.inspect)).toMatchObject(RECOVERED);
   const named = () => sent.flatMap((event) => (event.type === '@xstate.actor' ? [event.name] : []));
-  await vi.waitFor(() => expect(named()).toEqual(expect.arrayContaining(['files', 'files: tool'])));
+  await expect.poll(() => named()).toEqual(expect.arrayContaining(['files', 'files: tool']));
 });
 
 it('one that throws at everything breaks nothing, and is spoken of once', async () => {
@@ -81,7 +81,7 @@ it('is never run in the middle of a call: one that is slow lets a dial begin fir
   const files = supervisor.own('files', { transport: server.target });
   expect(files.state).toBe('connecting');
   expect(told).toBe(0);
-  await vi.waitFor(() => expect(told).toBeGreaterThan(0));
+  await expect.poll(() => told).toBeGreaterThan(0);
 });
 
 it('what is no observer is refused', () => {

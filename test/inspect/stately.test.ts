@@ -1,13 +1,14 @@
 /** From a host in Node to a viewer: with `@statelyai/inspect`'s own receiver at the other end. */
 import { once } from 'node:events';
 import { createWebSocketReceiver, type StatelyInspectionEvent } from '@statelyai/inspect';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { AnyActorRef, InspectionEvent } from 'xstate';
 import { createSupervisor } from '../../src/index.ts';
 import { statelyInspector } from '../../src/inspect/index.ts';
 import { FaultServer } from '../../src/testing/index.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
+import { until } from '../support/until.ts';
 
 expectNoCrashes();
 
@@ -48,8 +49,8 @@ it('shows each connection and each operation in trouble, under the name of the c
   await files.callTool({ name: 'append', arguments: { key: 'b' } });
   expect(server.counts().executions).toEqual({ a: 1, b: 1 });
 
-  await vi.waitFor(() => expect(statesOf(seen, 'files: tool').at(-1)).toBe('"answered"'));
-  await vi.waitFor(() => expect(statesOf(seen, 'files').at(-1)).toBe(READY));
+  await expect.poll(() => statesOf(seen, 'files: tool').at(-1)).toBe('"answered"');
+  await expect.poll(() => statesOf(seen, 'files').at(-1)).toBe(READY);
   expect(statesOf(seen, 'files')).toEqual([
     '{"connecting":"opening"}',
     READY,
@@ -77,11 +78,11 @@ it('shows a viewer that comes late what there is, and what has happened', async 
   const files = supervisor.own('files', { transport: server.target });
   await files.ping();
   const first = await view(await inspector.url);
-  await vi.waitFor(() => expect(statesOf(first, 'files').at(-1)).toBe(READY));
+  await expect.poll(() => statesOf(first, 'files').at(-1)).toBe(READY);
   await files.close();
-  await vi.waitFor(() => expect(statesOf(first, 'files').at(-1)).toBe('"closed"'));
+  await expect.poll(() => statesOf(first, 'files').at(-1)).toBe('"closed"');
   const second = await view(await inspector.url);
-  await vi.waitFor(() => expect(statesOf(second, 'files')).toEqual(statesOf(first, 'files')));
+  await expect.poll(() => statesOf(second, 'files')).toEqual(statesOf(first, 'files'));
 });
 
 it('hands over the machine as it stands in the source', async () => {
@@ -90,7 +91,7 @@ it('hands over the machine as it stands in the source', async () => {
   await using supervisor = createSupervisor({ clientInfo: CLIENT_INFO, inspect: inspector });
   supervisor.own('files', { transport: server.target });
   const seen = await view(await inspector.url);
-  await vi.waitFor(() => expect(sessionOf(seen, 'files')).toBeDefined());
+  await expect.poll(() => sessionOf(seen, 'files')).toBeDefined();
   const [actor] = seen.filter((event) => event.type === '@xstate.actor');
   const definition = JSON.parse(actor?.definition ?? '{}');
   expect(definition.id).toBe('connection');
@@ -113,14 +114,11 @@ async function inspected(server: FaultServer) {
     inspect: (event) => void events.push(event),
   });
   await supervisor.own('files', { transport: server.target }).ping();
-  const first = (type: InspectionEvent['type']) => {
-    const found = events.find(
-      (event) => event.type === type && (event.actorRef as AnyActorRef).id === 'files',
+  const first = (wanted: InspectionEvent['type']) =>
+    until(() =>
+      events.find(({ type, actorRef }) => type === wanted && (actorRef as AnyActorRef).id === 'files'),
     );
-    expect(found).toBeDefined();
-    return found as InspectionEvent;
-  };
-  return vi.waitFor(() => ({ actor: first('@xstate.actor'), snapshot: first('@xstate.snapshot') }));
+  return { actor: await first('@xstate.actor'), snapshot: await first('@xstate.snapshot') };
 }
 
 it('lets go of a viewer that does not read', async () => {
@@ -148,5 +146,5 @@ it('leaves a viewer the time to read a long history', async () => {
   viewer.pause();
   inspector.next(snapshot);
   viewer.resume();
-  await vi.waitFor(() => expect(seen).toBe(1_001));
+  await expect.poll(() => seen).toBe(1_001);
 });

@@ -25,7 +25,7 @@ export function descendants(pid: number): number[] {
   return found;
 }
 
-export async function untilGone(pid: number, timeoutMs = 5_000): Promise<void> {
+export async function untilGone(pid: number, timeoutMs = 15_000): Promise<void> {
   await until(() => !isAlive(pid), { timeoutMs, what: `the end of process ${pid}` });
 }
 
