@@ -25,7 +25,7 @@ export function connectionsView(store) {
       <input
         type="search"
         aria-label="Search connections"
-        placeholder="Search name, cause, owner"
+        placeholder="Name, cause, owner"
         .value=${store.list.search}
         @input=${(/** @type {InputEvent} */ { target }) => {
           store.list.search = /** @type {HTMLInputElement} */ (target).value;

@@ -86,7 +86,7 @@ function filters(store) {
     <input
       type="search"
       aria-label="Search the log"
-      placeholder="Search event, state, cause"
+      placeholder="Event, state, cause"
       .value=${log.search}
       @input=${(/** @type {InputEvent} */ { target }) => {
         log.search = /** @type {HTMLInputElement} */ (target).value;
