@@ -6,7 +6,7 @@ import { expectNoCrashes } from '../support/crashes.ts';
 import { rejection } from '../support/lent.ts';
 import { connectV1 } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
-import { eventsOf, traced } from './traced.ts';
+import { eventsOf, loseUnderCall, traced } from './traced.ts';
 
 expectNoCrashes();
 
@@ -65,11 +65,7 @@ it('killed in the middle of a call: refused, and it may have run', async () => {
   await using host = traced();
   await using raw = await connect(server);
   const mine = host.supervisor.adopt('mine', raw.client);
-  await server.when('tools/call', 'hold');
-  const call = rejection(mine.callTool({ name: 'append', arguments: { key: 'a' } }));
-  await server.until('it is held', ({ held }) => held === 1);
-  await server.kill();
-  await call;
+  await loseUnderCall(server, mine);
   await until(() => mine.state === 'failed-ownership');
   expect(host.recorder.calls[0]?.attributes).toMatchObject({
     'error.type': 'ownership',

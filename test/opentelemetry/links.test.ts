@@ -6,7 +6,7 @@ import { expectNoCrashes } from '../support/crashes.ts';
 import { rejection } from '../support/lent.ts';
 import { sharedServer } from '../support/shared-server.ts';
 import { until } from '../support/until.ts';
-import { linkedTo, traced } from './traced.ts';
+import { append, linkedTo, loseUnderCall, traced } from './traced.ts';
 
 expectNoCrashes();
 const shared = sharedServer();
@@ -24,18 +24,12 @@ afterEach(() => {
   expect(complaints).toEqual([]);
 });
 
-const append = (key: string) => ({ name: 'append', arguments: { key } });
-
 it('one that was cut off, when the probe proves the loss only afterwards', async () => {
   await using server = await FaultServer.start();
   await using host = traced();
   const files = host.own({ transport: server.target });
   await files.ping();
-  await server.when('tools/call', 'hold');
-  const call = rejection(files.callTool(append('a')));
-  await server.until('it is held', ({ held }) => held === 1);
-  await server.kill();
-  await call;
+  await loseUnderCall(server, files);
   await until(() => files.state === 'lost');
   await server.restart();
   await files.ping();
@@ -109,11 +103,7 @@ it('only with the first recreation after the loss, when that is exhausted', asyn
   await using host = traced();
   const files = host.own({ transport: server.target, recovery: { maxAttempts: 2 } });
   await files.ping();
-  await server.when('tools/call', 'hold');
-  const call = rejection(files.callTool(append('a')));
-  await server.until('it is held', ({ held }) => held === 1);
-  await server.kill();
-  await call;
+  await loseUnderCall(server, files);
   const unknown = host.recorder.calls.at(-1);
   await server.when('initialize', 'forbid');
   await rejection(files.ping());

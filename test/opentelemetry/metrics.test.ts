@@ -6,13 +6,12 @@ import { FaultServer } from '../../src/testing/fault-server.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
 import { rejection } from '../support/lent.ts';
 import { until } from '../support/until.ts';
-import { Recorder, traced } from './traced.ts';
+import { append, loseUnderCall, Recorder, traced } from './traced.ts';
 
 expectNoCrashes();
 
 const FILES = { 'mcp_steward.connection': 'files' };
 const OWNED = { 'mcp_steward.ownership': 'supervisor' };
-const append = (key: string) => ({ name: 'append', arguments: { key } });
 
 it('a loss, its recreation, and the call that was sent again', async () => {
   await using server = await FaultServer.start();
@@ -76,11 +75,7 @@ it('an unknown outcome, and a recreation that was exhausted', async () => {
   await using host = traced();
   const files = host.own({ transport: server.target, recovery: { maxAttempts: 2, stableMs: 1 } });
   await files.ping();
-  await server.when('tools/call', 'hold');
-  const call = rejection(files.callTool(append('a')));
-  await server.until('it is held', ({ held }) => held === 1);
-  await server.kill();
-  await call;
+  await loseUnderCall(server, files);
   await rejection(files.ping());
   expect(await host.recorder.points('mcp_steward.unknown_outcomes')).toEqual([
     { attributes: { ...FILES, 'mcp_steward.operation.kind': 'tool' }, value: 1 },

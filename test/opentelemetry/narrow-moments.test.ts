@@ -5,12 +5,10 @@ import { expectNoCrashes } from '../support/crashes.ts';
 import { rejection } from '../support/lent.ts';
 import { sharedServer } from '../support/shared-server.ts';
 import { until } from '../support/until.ts';
-import { eventsOf, linkedTo, traced } from './traced.ts';
+import { append, eventsOf, linkedTo, traced } from './traced.ts';
 
 expectNoCrashes();
 const shared = sharedServer();
-
-const append = (key: string) => ({ name: 'append', arguments: { key } });
 
 it('closed in the middle of a recreation: its span says closed, and so does the call that waited', async () => {
   await using server = await FaultServer.start();

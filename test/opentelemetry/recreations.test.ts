@@ -6,11 +6,9 @@ import { expectNoCrashes } from '../support/crashes.ts';
 import { rejection } from '../support/lent.ts';
 import { refusingUrl } from '../support/refusing-url.ts';
 import { until } from '../support/until.ts';
-import { eventsOf, linkedTo, traced } from './traced.ts';
+import { append, eventsOf, linkedTo, loseUnderCall, traced } from './traced.ts';
 
 expectNoCrashes();
-
-const append = (key: string) => ({ name: 'append', arguments: { key } });
 
 it('a session that is forgotten: sent again on generation 2, and both spans say which', async () => {
   await using server = await FaultServer.start();
@@ -72,11 +70,7 @@ it('killed in the middle of a call, on demand: unknown, and no recreation until 
   await using host = traced();
   const files = host.own({ transport: server.target });
   await files.ping();
-  await server.when('tools/call', 'hold');
-  const call = rejection(files.callTool(append('a')));
-  await server.until('it is held', ({ held }) => held === 1);
-  await server.kill();
-  await call;
+  await loseUnderCall(server, files);
   const [, unknown] = host.recorder.calls;
   expect(unknown?.attributes).toMatchObject({
     'error.type': 'outcome-unknown',
@@ -101,11 +95,7 @@ it('killed in the middle of a call, eager: linked both ways before its span ends
   await using host = traced();
   const files = host.own({ transport: server.target, recovery: { recreate: 'eager' } });
   await files.ping();
-  await server.when('tools/call', 'hold');
-  const call = rejection(files.callTool(append('a')));
-  await server.until('it is held', ({ held }) => held === 1);
-  await server.kill();
-  await call;
+  await loseUnderCall(server, files);
   await until(() => files.generation === 2);
   const [, unknown] = host.recorder.calls;
   const [recreation] = host.recorder.recreations;

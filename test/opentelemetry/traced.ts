@@ -12,8 +12,16 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { createSupervisor, type OwnedConnection, type OwnOptions, type Supervisor } from '../../src/index.ts';
+import {
+  type ConnectionHandle,
+  createSupervisor,
+  type OwnedConnection,
+  type OwnOptions,
+  type Supervisor,
+} from '../../src/index.ts';
 import { type OpenTelemetryOptions, openTelemetry } from '../../src/opentelemetry/index.ts';
+import type { FaultServer } from '../../src/testing/fault-server.ts';
+import { rejection } from '../support/lent.ts';
 
 /** Read when a test asks, never by its own timer. */
 const NEVER_MS = 2 ** 30;
@@ -97,6 +105,19 @@ export function traced(options: OpenTelemetryOptions = {}): Traced {
       await recorder[Symbol.asyncDispose]();
     },
   };
+}
+
+export function append(key: string) {
+  return { name: 'append', arguments: { key } };
+}
+
+/** Kills the server while it runs a tool call, which fails. */
+export async function loseUnderCall(server: FaultServer, handle: ConnectionHandle): Promise<void> {
+  await server.when('tools/call', 'hold');
+  const call = rejection(handle.callTool(append('a')));
+  await server.until('it is held', ({ held }) => held === 1);
+  await server.kill();
+  await call;
 }
 
 export function linkedTo(from: ReadableSpan, to: ReadableSpan): boolean {
