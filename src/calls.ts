@@ -104,9 +104,11 @@ export class Calls {
   }
 
   #beginObserved(call: Call): Promise<unknown> {
-    const { name: connection, ownership, telemetry } = this.#parts;
+    const { name: connection, ownership, settings, telemetry } = this.#parts;
     const { method, kind } = call.spec;
-    const observer = telemetry?.callBegan({ connection, ownership, method, kind, params: call.params });
+    const transport = settings.transport?.kind;
+    const { params } = call;
+    const observer = telemetry?.callBegan({ connection, ownership, transport, method, kind, params });
     if (observer === undefined) return this.#begin(call);
     const answer = this.#begin({ ...call, observer, params: observer.params });
     answer.then(observer.answered, observer.rejected);

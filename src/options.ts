@@ -110,4 +110,6 @@ export interface Settings {
   readonly evidence: { readonly trust404: boolean; readonly classify: EvidenceOptions['classify'] };
   readonly replay: ReplayOptions;
   readonly lazy: boolean;
+  /** Of an owned connection that is described. */
+  readonly transport?: Pick<OwnedTransport, 'kind'> | undefined;
 }

@@ -2,6 +2,7 @@
 import type { Evidence, OperationKind, Ownership } from '../machines/vocabulary.ts';
 import type { Inspection } from './inspection.ts';
 import { quietly } from './quietly.ts';
+import type { OwnedTransport } from './transports/recipe.ts';
 
 /** Given to `createSupervisor`; `openTelemetry()` of `mcp-steward/opentelemetry` makes one. */
 export interface Telemetry {
@@ -19,6 +20,8 @@ export interface AttachedTelemetry {
 export interface CallFacts {
   readonly connection: string;
   readonly ownership: Ownership;
+  /** Undefined where nobody has said it: a client of the caller's, or one that `connect` made. */
+  readonly transport: OwnedTransport['kind'] | undefined;
   readonly method: string;
   readonly kind: OperationKind;
   /** As the caller gave them. Nothing of them may be told to anyone but the server. */

@@ -4,6 +4,8 @@ export const MCP_METHOD = 'mcp.method.name';
 export const OPERATION_NAME = 'gen_ai.operation.name';
 export const TOOL_NAME = 'gen_ai.tool.name';
 export const PROMPT_NAME = 'gen_ai.prompt.name';
+/** `pipe` or `tcp`. */
+export const NETWORK_TRANSPORT = 'network.transport';
 export const ERROR_TYPE = 'error.type';
 export const RPC_STATUS = 'rpc.response.status_code';
 

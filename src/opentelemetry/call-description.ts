@@ -5,6 +5,7 @@ import {
   CONNECTION,
   KIND,
   MCP_METHOD,
+  NETWORK_TRANSPORT,
   OPERATION_NAME,
   OWNERSHIP,
   PROMPT_NAME,
@@ -18,13 +19,15 @@ export interface CallDescription {
   readonly attributes: Attributes;
 }
 
-export function describeCall({ connection, ownership, method, kind, params }: CallFacts): CallDescription {
+export function describeCall(call: CallFacts): CallDescription {
+  const { connection, ownership, transport, method, kind, params } = call;
   const attributes: Attributes = {
     [MCP_METHOD]: method,
     [CONNECTION]: connection,
     [OWNERSHIP]: ownership,
     [KIND]: kind,
   };
+  if (transport !== undefined) attributes[NETWORK_TRANSPORT] = transport === 'stdio' ? 'pipe' : 'tcp';
   if (method === 'tools/call') attributes[OPERATION_NAME] = 'execute_tool';
   const targetName = TARGETS[method];
   const target = (params as { name?: unknown } | undefined)?.name;

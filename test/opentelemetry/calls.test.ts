@@ -33,6 +33,7 @@ it('a tool call: a client span with the name of its tool', async () => {
   expect(span?.attributes).toEqual({
     ...OF_FILES,
     'mcp.method.name': 'tools/call',
+    'network.transport': 'tcp',
     'gen_ai.operation.name': 'execute_tool',
     'gen_ai.tool.name': 'echo',
     'mcp_steward.operation.kind': 'tool',

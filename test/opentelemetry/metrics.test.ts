@@ -53,6 +53,7 @@ it('the duration of operations has the conventions’ unit, buckets and attribut
     ...FILES,
     ...OWNED,
     'mcp.method.name': 'tools/call',
+    'network.transport': 'tcp',
     'gen_ai.operation.name': 'execute_tool',
     'gen_ai.tool.name': 'append',
     'mcp_steward.operation.kind': 'tool',

@@ -73,6 +73,7 @@ it('killed in the middle of a call, on demand: unknown, and no recreation until 
   await loseUnderCall(server, files);
   const [, unknown] = host.recorder.calls;
   expect(unknown?.attributes).toMatchObject({
+    'network.transport': 'pipe',
     'error.type': 'outcome-unknown',
     'mcp_steward.outcome': 'unknown-outcome',
     'mcp_steward.generation': 1,
