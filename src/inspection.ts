@@ -1,5 +1,5 @@
 /** Those who look on at the machines of one supervisor. While there is nobody, it costs nothing. */
-import { type AnyActorRef, type InspectionEvent, type Observer, toObserver } from 'xstate';
+import type { AnyActorRef, InspectionEvent, Observer } from 'xstate';
 import { quietly } from './quietly.ts';
 
 /** Told of each step of each machine as it happens, so it must be quick. One that throws harms nobody. */
@@ -59,34 +59,4 @@ export function inspectionOf(supervisor: object): Inspection {
   const found = inspections.get(supervisor);
   if (found === undefined) throw new TypeError('expected a supervisor that createSupervisor() has made');
   return found;
-}
-
-/**
- * A host's own observer, which may be slow: told in order, but never in the middle of a step.
- * `onThrow` is called once.
- */
-export function deferred(observer: InspectionObserver, onThrow: () => void): Onlooker {
-  const { next } = toObserver(observer as Observer<InspectionEvent>);
-  let queue: InspectionEvent[] = [];
-  let thrown = false;
-  const failed = () => {
-    if (!thrown) onThrow();
-    thrown = true;
-  };
-  const flush = () => {
-    const events = queue;
-    queue = [];
-    for (const event of events) {
-      try {
-        const result: unknown = next?.(event);
-        if (result instanceof Promise) result.catch(failed);
-      } catch {
-        failed();
-      }
-    }
-  };
-  return (event) => {
-    if (queue.length === 0) setTimeout(flush, 0);
-    queue.push(event);
-  };
 }

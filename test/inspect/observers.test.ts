@@ -5,6 +5,7 @@ import type { AnyActorRef, InspectionEvent } from 'xstate';
 import { createSupervisor, type InspectionObserver } from '../../src/index.ts';
 import { FaultServer } from '../../src/testing/index.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
+import { until } from '../support/until.ts';
 
 expectNoCrashes();
 
@@ -82,6 +83,47 @@ it('is never run in the middle of a call: one that is slow lets a dial begin fir
   expect(files.state).toBe('connecting');
   expect(told).toBe(0);
   await expect.poll(() => told).toBeGreaterThan(0);
+});
+
+/** A host with more to tell than a slow observer can take in one go. */
+function manyConnections(count: number, next: () => void) {
+  const errors: string[] = [];
+  const logger = { debug() {}, info() {}, warn() {}, error: (_: object, text: string) => errors.push(text) };
+  const clientInfo = { name: 'host', version: '1.0.0' };
+  const supervisor = createSupervisor({ clientInfo, inspect: { next }, logger });
+  for (let n = 0; n < count; n++) {
+    supervisor.own(`c${n}`, { connect: () => Promise.reject(new Error('never')), lazy: true });
+  }
+  return { supervisor, errors };
+}
+
+function block(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+it('one that is slow leaves the host its turns', async () => {
+  let told = 0;
+  const { supervisor } = manyConnections(20, () => {
+    told++;
+    block(10);
+  });
+  const seen = new Set<number>();
+  await until(() => {
+    seen.add(told);
+    return told >= 20;
+  });
+  expect(seen.size, 'what else the host does sees it go on').toBeGreaterThan(10);
+  await supervisor.close();
+});
+
+it('one that falls far behind is not told everything, which is said once', async () => {
+  let told = 0;
+  const { supervisor, errors } = manyConnections(8_000, () => void told++);
+  await supervisor.close();
+  await expect.poll(() => told).toBeGreaterThan(0);
+  expect(told).toBeLessThanOrEqual(20_000);
+  expect(errors).toEqual(['The inspect observer is too slow: it is not told everything']);
 });
 
 it('what is no observer is refused', () => {
