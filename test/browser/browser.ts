@@ -9,7 +9,8 @@ export type OpenPage = (url: string, options?: BrowserContextOptions) => Promise
 export function inChromium(name: string, tests: (browser: () => Browser) => void): void {
   const isMissing = !hasChromium();
   if (isMissing) console.warn(`No Chromium at ${CHROMIUM}. Set CHROMIUM to where there is one.`);
-  describe.skipIf(isMissing && process.env.CI === undefined)(name, () => {
+  // Beside other tests on two cores, a browser needs seconds for what takes it milliseconds alone.
+  describe.skipIf(isMissing && process.env.CI === undefined)(name, { timeout: 60_000 }, () => {
     let browser: Browser;
     beforeAll(async () => {
       browser = await launchChromium();
