@@ -20,7 +20,7 @@ export function deferredObserver(
   };
   const failed = () => complainOnce('The inspect observer threw');
   let untold: InspectionEvent[] = [];
-  let told = 0;
+  let isScheduled = false;
 
   const tell = (event: InspectionEvent) => {
     try {
@@ -32,22 +32,32 @@ export function deferredObserver(
   };
   const tellSome = () => {
     const end = performance.now() + SLICE_MS;
-    do tell(untold[told++] as InspectionEvent);
-    while (told < untold.length && performance.now() < end);
-    if (told < untold.length) {
-      setTimeout(tellSome, 0);
-    } else {
-      untold = [];
-      told = 0;
-    }
+    const events = untold;
+    // What is told may itself bring about more.
+    untold = [];
+    let told = 0;
+    do tell(events[told++] as InspectionEvent);
+    while (told < events.length && performance.now() < end);
+    untold = [...events.slice(told), ...untold];
+    isScheduled = untold.length > 0;
+    // One that is slow keeps no process alive that has nothing else to do.
+    if (isScheduled) (setTimeout(tellSome, 0) as { unref?: () => void }).unref?.();
   };
   return (event) => {
-    if (untold.length === 0) setTimeout(tellSome, 0);
     untold.push(event);
-    if (untold.length - told <= MAX_UNTOLD) return;
-    // The latest matter most; half at a time, so that it does not have to be done at each event.
-    untold = untold.slice(-MAX_UNTOLD / 2);
-    told = 0;
+    if (!isScheduled) setTimeout(tellSome, 0);
+    isScheduled = true;
+    if (untold.length <= MAX_UNTOLD) return;
+    untold = withoutOldest(untold);
     complainOnce('The inspect observer is too slow: it is not told everything');
   };
+}
+
+/** The latest matter most, and that a machine has ended: an observer would keep it for ever. */
+function withoutOldest(events: readonly InspectionEvent[]): InspectionEvent[] {
+  const half = MAX_UNTOLD / 2;
+  const ends = events
+    .slice(0, -half)
+    .filter((event) => event.type === '@xstate.snapshot' && event.snapshot.status !== 'active');
+  return [...ends.slice(-half / 2), ...events.slice(-half)];
 }

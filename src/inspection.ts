@@ -2,8 +2,11 @@
 import type { AnyActorRef, InspectionEvent, Observer } from 'xstate';
 import { quietly } from './quietly.ts';
 
-/** Told of each step of each machine as it happens, so it must be quick. One that throws harms nobody. */
-export type Onlooker = (event: InspectionEvent, connection: string) => void;
+/**
+ * Told of each step of each machine as it happens, so it must be quick. One that throws harms nobody. `since` is told
+ * with the first sight of a machine that was there before: when it began, in milliseconds since the epoch.
+ */
+export type Onlooker = (event: InspectionEvent, connection: string, since?: number) => void;
 
 /** What XState takes: `createInspector().inspect` of `@statelyai/inspect`, or a function. */
 export type InspectionObserver = Observer<InspectionEvent> | ((event: InspectionEvent) => void);
@@ -11,7 +14,7 @@ export type InspectionObserver = Observer<InspectionEvent> | ((event: Inspection
 export class Inspection {
   readonly #onlookers = new Set<Onlooker>();
   /** The actors that run, and whether they already tell what they do. */
-  readonly #running = new Map<AnyActorRef, { connection: string; tells: boolean }>();
+  readonly #running = new Map<AnyActorRef, { connection: string; since: number; tells: boolean }>();
 
   /** For `createActor`. */
   actorOptions(connection: string): { inspect?: (event: InspectionEvent) => void } {
@@ -21,7 +24,7 @@ export class Inspection {
 
   /** An actor that was created with these options, so that those who come later learn of it too. */
   began(actor: AnyActorRef, connection: string): void {
-    this.#running.set(actor, { connection, tells: this.#onlookers.size > 0 });
+    this.#running.set(actor, { connection, since: Date.now(), tells: this.#onlookers.size > 0 });
   }
 
   ended(actor: AnyActorRef): void {
@@ -32,8 +35,9 @@ export class Inspection {
   add(onlooker: Onlooker): () => void {
     this.#onlookers.add(onlooker);
     for (const [actorRef, running] of this.#running) {
-      const { connection, tells } = running;
-      quietly(() => onlooker({ type: '@xstate.actor', actorRef, rootId: actorRef.sessionId }, connection));
+      const { connection, since, tells } = running;
+      const appeared = { type: '@xstate.actor', actorRef, rootId: actorRef.sessionId } as const;
+      quietly(() => onlooker(appeared, connection, since));
       if (tells) continue;
       running.tells = true;
       actorRef.system.inspect((event: InspectionEvent) => this.#tell(event, connection));

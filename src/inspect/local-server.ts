@@ -37,7 +37,8 @@ export class LocalServer implements AsyncDisposable {
       socket.on('error', () => socket.destroy());
       const refusal = this.#refusal(request);
       if (refusal === undefined && onUpgrade !== undefined) onUpgrade(request, socket, head);
-      else socket.end(`HTTP/1.1 ${refusal ?? 404} Refused\r\nConnection: close\r\n\r\n`);
+      else
+        socket.end(`HTTP/1.1 ${refusal ?? 404} Refused\r\nConnection: close\r\n\r\n`, () => socket.destroy());
     });
     // Nobody's process lives on because somebody could look at it.
     this.#server.on('connection', (socket: Socket) => {
@@ -78,7 +79,8 @@ export class LocalServer implements AsyncDisposable {
    * the visitor's browser (`Origin` tells). A request of our own page has our origin, or none.
    */
   #refusal({ headers: { host, origin }, url = '' }: IncomingMessage): number | undefined {
-    const hosts = [`${LOOPBACK}:${this.#port}`, `localhost:${this.#port}`];
+    // Without the port where it is the usual one.
+    const hosts = [LOOPBACK, 'localhost'].map((name) => new URL(`http://${name}:${this.#port}`).host);
     if (host === undefined || !hosts.includes(host)) return 421;
     if (origin !== undefined && origin !== `http://${host}`) return 403;
     if (!URL.canParse(url, this.url)) return 400;

@@ -29,6 +29,8 @@ export interface StatelyInspector extends AsyncDisposable {
 }
 
 const VIEWER = 'https://stately.ai';
+/** One that says goodbye and does not go is not waited for: the timer of `ws` would keep the process. */
+const SOCKETS = { noServer: true, closeTimeout: 200 };
 const MAX_UNREAD_BYTES = 1_000_000;
 
 /**
@@ -48,7 +50,7 @@ export function statelyInspector({ port = 0, open = false }: StatelyInspectorOpt
   const history = new StatelyHistory();
   /** How much each viewer may leave unread, beside what it was greeted with. */
   const mostUnread = new WeakMap<WebSocket, number>();
-  const sockets = new WebSocketServer({ noServer: true });
+  const sockets = new WebSocketServer(SOCKETS);
   const server = new LocalServer(
     (_request, response) => sendPage(response),
     (request, socket, head) => sockets.handleUpgrade(request, socket, head, greet),

@@ -8,6 +8,8 @@ import { type Allowed, allowed } from './redaction.ts';
 export interface Step {
   /** Milliseconds since the epoch. */
   readonly at: number;
+  /** Of a machine that was there before it is seen: when it began. */
+  readonly since: number | undefined;
   /** The connection's name. */
   readonly connection: string;
   readonly machine: 'connection' | 'operation';
@@ -44,7 +46,7 @@ interface Going {
 
 export function steps(emit: (step: Step) => void): Onlooker {
   const going = new WeakMap<AnyActorRef, Going>();
-  return (event, connection) => {
+  return (event, connection, since) => {
     const actor = event.actorRef as AnyActorRef;
     if (!isMachine(actor)) return;
     if (event.type === '@xstate.actor') going.set(actor, { from: '', path: [], ignored: false });
@@ -55,7 +57,7 @@ export function steps(emit: (step: Step) => void): Onlooker {
     if (taken === undefined) return;
     const step = stepOf(connection, actor, taken, machine);
     going.set(actor, { from: step.to, path: [], ignored: false });
-    emit(step);
+    emit({ ...step, since });
   };
 }
 
@@ -92,7 +94,7 @@ function stepOf(
   actor: AnyActorRef,
   { event, snapshot }: Taken,
   { from, path, ignored }: Going,
-): Step {
+): Omit<Step, 'since'> {
   const logic = machineOf(actor);
   const to = nameOf(snapshot.value);
   return {

@@ -11,6 +11,9 @@ export class SupervisorTrace {
   readonly #tracer: Tracer;
   readonly #instruments: Instruments;
   readonly #propagate: boolean;
+  /** By the session id of their machine. */
+  readonly #traces = new Map<string, ConnectionTrace>();
+  /** By name: a name may be taken again before the machine that had it has told its end. */
   readonly #connections = new Map<string, ConnectionTrace>();
   /** Calls in trouble, by the session id of their machine. */
   readonly #calls = new Map<string, CallSpan>();
@@ -44,10 +47,19 @@ export class SupervisorTrace {
   }
 
   #connectionTook(step: Step): void {
-    const name = step.connection;
-    const trace = this.#connections.get(name) ?? new ConnectionTrace(name, this.#tracer, this.#instruments);
-    if (step.ended) this.#connections.delete(name);
-    else this.#connections.set(name, trace);
+    const { actor, connection: name } = step;
+    const trace = this.#traces.get(actor) ?? this.#begin(step);
+    if (step.ended) {
+      this.#traces.delete(actor);
+      if (this.#connections.get(name) === trace) this.#connections.delete(name);
+    }
     trace.took(step);
+  }
+
+  #begin({ actor, connection: name }: Step): ConnectionTrace {
+    const trace = new ConnectionTrace(name, this.#tracer, this.#instruments);
+    this.#traces.set(actor, trace);
+    this.#connections.set(name, trace);
+    return trace;
   }
 }

@@ -8,6 +8,7 @@ import { WebSocket } from 'ws';
 import { type StatelyInspector, statelyInspector } from '../../src/inspect/index.ts';
 import { LocalServer } from '../../src/inspect/local-server.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
+import { letGo } from '../support/let-go.ts';
 
 expectNoCrashes();
 
@@ -89,6 +90,24 @@ describe('a WebSocket', () => {
       expect(await statusOf('/')).toBe(401);
     },
   );
+});
+
+it.runIf(process.getuid?.() === 0)('on the usual port is asked for without it', async () => {
+  await using server = new LocalServer((_request, response) => void response.end());
+  const isFree = await server.listen(80).then(
+    () => true,
+    () => false,
+  );
+  if (isFree) expect((await fetch(server.url)).status).toBe(200);
+});
+
+it('a refused upgrade leaves no socket, whatever its peer goes on to send', async () => {
+  const socket = createConnection({ port: Number(url.port), host: '127.0.0.1', allowHalfOpen: true });
+  socket.write(
+    `GET / HTTP/1.1\r\nHost: ${url.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nmore`,
+  );
+  socket.resume();
+  await letGo(socket);
 });
 
 it('a handler that fails harms its own request alone', async () => {

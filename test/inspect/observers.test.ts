@@ -2,6 +2,7 @@
 import { createInspector, type StatelyInspectionEvent } from '@statelyai/inspect';
 import { expect, it, vi } from 'vitest';
 import type { AnyActorRef, InspectionEvent } from 'xstate';
+import { deferredObserver } from '../../src/deferred-observer.ts';
 import { createSupervisor, type InspectionObserver } from '../../src/index.ts';
 import { FaultServer } from '../../src/testing/index.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
@@ -124,6 +125,26 @@ it('one that falls far behind is not told everything, which is said once', async
   await expect.poll(() => told).toBeGreaterThan(0);
   expect(told).toBeLessThanOrEqual(20_000);
   expect(errors).toEqual(['The inspect observer is too slow: it is not told everything']);
+});
+
+it('is told of each end, also of those that came long ago', () => {
+  const told: InspectionEvent[] = [];
+  vi.useFakeTimers();
+  try {
+    const tell = deferredObserver(
+      (event) => void told.push(event),
+      () => {},
+    );
+    const event = (status: string) => ({ type: '@xstate.snapshot', snapshot: { status } }) as InspectionEvent;
+    const ended = event('done');
+    tell(ended, 'files');
+    for (let n = 0; n < 100_000; n++) tell(event('active'), 'files');
+    vi.runAllTimers();
+    expect(told.length).toBeLessThanOrEqual(20_000);
+    expect(told[0]).toBe(ended);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it('what is no observer is refused', () => {

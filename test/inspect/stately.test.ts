@@ -1,5 +1,6 @@
 /** From a host in Node to a viewer: with `@statelyai/inspect`'s own receiver at the other end. */
 import { once } from 'node:events';
+import { createConnection } from 'node:net';
 import { createWebSocketReceiver, type StatelyInspectionEvent } from '@statelyai/inspect';
 import { expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -8,6 +9,7 @@ import { createSupervisor } from '../../src/index.ts';
 import { statelyInspector } from '../../src/inspect/index.ts';
 import { FaultServer } from '../../src/testing/index.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
+import { letGo } from '../support/let-go.ts';
 import { until } from '../support/until.ts';
 
 expectNoCrashes();
@@ -132,6 +134,21 @@ it('lets go of a viewer that does not read', async () => {
   for (let told = 0; told < 100_000; told++) inspector.next(snapshot);
   viewer.resume();
   await closed;
+});
+
+it('does not wait for a viewer that says goodbye and stays', async () => {
+  await using inspector = statelyInspector();
+  const { host, port, search } = await inspector.url;
+  const socket = createConnection({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
+  const key = 'dGhlIHNhbXBsZSBub25jZQ==';
+  socket.write(
+    `GET /${search} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
+  );
+  await once(socket, 'data');
+  // A close frame without a body, masked.
+  socket.write(Buffer.from([0x88, 0x80, 0, 0, 0, 0]));
+  socket.resume();
+  await letGo(socket);
 });
 
 it('leaves a viewer the time to read a long history', async () => {

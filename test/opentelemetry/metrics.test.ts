@@ -122,6 +122,17 @@ it('what is so now: connections by state, operations in flight and waiting; noth
   expect(await present(host.recorder)).toEqual({ waiting: 0, inFlight: 0 });
 });
 
+it('a name that is taken again before its last machine has told its end', async () => {
+  await using host = traced();
+  const lazy = { connect: () => Promise.reject(new Error('never')), lazy: true } as const;
+  const first = host.own(lazy);
+  first.on('transition', ({ to }) => {
+    if (to === 'closed') host.own(lazy);
+  });
+  await first.close();
+  expect(await present(host.recorder)).toEqual({ idle: 1, waiting: 0, inFlight: 0 });
+});
+
 it('two supervisors with one telemetry are counted together, and leave one by one', async () => {
   await using recorder = new Recorder();
   await using server = await FaultServer.start();

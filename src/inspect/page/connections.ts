@@ -34,11 +34,14 @@ export class Connections {
   take(step: Step): readonly string[] {
     if (step.machine !== 'connection') return [];
     const before = this.#machines.get(step.connection);
-    const stayed = before !== undefined && outer(before.last.to) === outer(step.to);
+    const isSame = before?.last.actor === step.actor;
+    // A name is free before its last machine has told that it is closed.
+    if (before !== undefined && !isSame && step.ended) return [];
+    const stayed = isSame && outer(before.last.to) === outer(step.to);
     this.#machines.set(step.connection, {
       last: step,
       since: stayed ? before.since : step.at,
-      trail: trailAfter(before?.trail ?? [], step),
+      trail: trailAfter(isSame ? before.trail : [], step),
     });
     return step.ended ? this.#forget(this.#closed().slice(0, -CLOSED_KEPT)) : [];
   }

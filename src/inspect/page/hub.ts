@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { CAUSE_TEXT } from '../../cause-text.ts';
 import { inspectionOf } from '../../inspection.ts';
+import { quietly } from '../../quietly.ts';
 import type { Supervisor } from '../../supervisor.ts';
 import { type Step, steps } from '../steps.ts';
 import { Connections } from './connections.ts';
@@ -23,7 +24,7 @@ export class Hub {
   readonly #connections: Connections;
   readonly #history = new History();
   readonly #operations = new Operations();
-  readonly #recoveries = new Recoveries();
+  readonly #recoveries: Recoveries;
   readonly #controls: Snapshot['controls'];
   readonly #viewers = new Set<Viewer>();
   readonly #stopListening: () => void;
@@ -39,6 +40,7 @@ export class Hub {
 
   constructor(supervisor: Supervisor, controls: Snapshot['controls']) {
     this.#connections = new Connections(supervisor);
+    this.#recoveries = new Recoveries(supervisor);
     this.#controls = controls;
     this.#stopListening = inspectionOf(supervisor).add(steps((step) => this.#take(step)));
   }
@@ -77,11 +79,11 @@ export class Hub {
     this.#changedConnections.add(step.connection);
     if (operation !== undefined) this.#changedOperations.set(operation.id, operation);
     if (recovery !== undefined) this.#changedRecoveries.set(recovery.id, recovery);
-    this.#batch ??= setTimeout(() => this.#flush(), BATCH_MS).unref();
+    this.#batch ??= setTimeout(() => quietly(() => this.#flush()), BATCH_MS).unref();
   }
 
   #startSampling(): void {
-    const sample = setInterval(() => this.#sample(), SAMPLE_MS);
+    const sample = setInterval(() => quietly(() => this.#sample()), SAMPLE_MS);
     const alive = setInterval(() => this.#tell('alive', '{}'), ALIVE_MS);
     this.#sampling = [sample.unref(), alive.unref()];
   }

@@ -42,7 +42,7 @@ function after(before: OperationView | undefined, step: Step): OperationView {
     policy,
     state: step.to,
     sends,
-    since: before?.since ?? step.at,
+    since: before?.since ?? step.since ?? step.at,
     endedAt: step.ended ? step.at : undefined,
     cause: evidence?.cause,
     execution: evidence?.execution,

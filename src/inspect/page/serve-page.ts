@@ -67,10 +67,8 @@ export async function servePage(
 ): Promise<Page> {
   checkPort(port);
   const files = new StaticFiles();
-  const isPublic = (path: string) => path !== PAGE && files.has(path);
-  const server = await new LocalServer((...request) => route(...request), undefined, isPublic).listen(port);
   const hub = new Hub(supervisor, labelsOf(controls));
-
+  const isPublic = (path: string) => path !== PAGE && files.has(path);
   const route = async (request: IncomingMessage, response: ServerResponse, url: URL) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
     const { pathname, searchParams } = url;
@@ -79,7 +77,7 @@ export async function servePage(
       answer(response, allowed ? await runControl(controls, supervisor, searchParams) : 405);
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       answer(response, 405);
-    } else if (pathname === '/events') {
+    } else if (pathname === '/events' && request.method === 'GET') {
       hub.join(response);
     } else {
       const file = files.get(pathname === '/' ? PAGE : pathname);
@@ -87,6 +85,14 @@ export async function servePage(
       else sendFile(file, request, response);
     }
   };
+
+  const server = new LocalServer(route, undefined, isPublic);
+  try {
+    await server.listen(port);
+  } catch (error) {
+    hub.close();
+    throw error;
+  }
 
   const close = async () => {
     hub.close();

@@ -12,7 +12,8 @@ export class Viewer {
 
   constructor(response: ServerResponse, snapshot: string, onLeave: () => void) {
     this.#response = response;
-    response.once('close', onLeave);
+    // The response itself is not told when another one on its connection has not ended.
+    response.req.socket.once('close', onLeave);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(`retry: ${RETRY_MS}\n\n${eventOf('snapshot', snapshot)}`);
     this.#mostUnread = response.writableLength + MOST_UNREAD_BYTES;

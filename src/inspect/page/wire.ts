@@ -38,8 +38,8 @@ export interface RecoveryView {
   readonly cause: Cause | undefined;
   /** Why the last dial failed. */
   readonly lastCause: Cause | undefined;
-  /** Dials. */
-  readonly attempts: number;
+  /** Dials. Unknown of one that began before somebody looked. */
+  readonly attempts: number | undefined;
   readonly lostAt: number;
   /** When an operation, or the host, wanted it back. */
   readonly wantedAt: number | undefined;

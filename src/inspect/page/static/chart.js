@@ -16,17 +16,29 @@ export class Chart {
   /** @type {Drawn[]} */
   #transitions = [];
   #shown = '';
+  #file;
+  #onLoad;
+  /** @type {Promise<void> | undefined} */
+  #loading;
 
   /** @param {string} file @param {() => void} onLoad */
   constructor(file, onLoad) {
     this.element.className = 'chart-frame';
-    void this.#load(file).then(onLoad);
+    this.#file = file;
+    this.#onLoad = onLoad;
   }
 
   /** @param {string} path @param {Trail} trail @param {string} label */
   light(path, trail, label) {
     const key = JSON.stringify([path, trail, label]);
-    if (this.#svg === undefined || this.#shown === key) return;
+    if (this.#svg === undefined) {
+      // One that does not come is asked for again with the next drawing.
+      this.#loading ??= this.#load().catch(() => {
+        this.#loading = undefined;
+      });
+      return;
+    }
+    if (this.#shown === key) return;
     this.#shown = key;
     this.#svg.setAttribute('aria-label', label);
     this.element.className = `chart-frame tone-${toneOf(path)}`;
@@ -50,9 +62,8 @@ export class Chart {
     }
   }
 
-  /** @param {string} file */
-  async #load(file) {
-    const text = await (await fetch(file)).text();
+  async #load() {
+    const text = await (await fetch(this.#file)).text();
     const { documentElement } = new DOMParser().parseFromString(text, 'image/svg+xml');
     const svg = /** @type {SVGElement} */ (
       /** @type {unknown} */ (document.importNode(documentElement, true))
@@ -65,6 +76,7 @@ export class Chart {
     });
     this.#svg = svg;
     this.element.replaceChildren(svg);
+    this.#onLoad();
   }
 }
 

@@ -102,7 +102,7 @@ function filters(store) {
     >
       <option value="">All connections</option>
       ${repeat(
-        [...store.connections.keys()],
+        named(store),
         (name) => name,
         (name) => html`<option value=${name}>${name}</option>`,
       )}
@@ -120,6 +120,11 @@ function filters(store) {
       )}
     </div>
   `;
+}
+
+/** One that is asked for stays in the list when it has gone. @param {Store} store */
+function named({ connections, log }) {
+  return new Set([...connections.keys(), ...(log.connection === '' ? [] : [log.connection])]);
 }
 
 /** @param {StepView} step */

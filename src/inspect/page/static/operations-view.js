@@ -2,9 +2,10 @@
 /** Operations in trouble: those that last first, then how the last ones ended. */
 
 import { repeat } from './lit-html/directives/repeat.js';
-import { html } from './lit-html/lit-html.js';
+import { html, nothing } from './lit-html/lit-html.js';
 import { counted, duration, exactDuration, toneOf } from './words.js';
 
+/** Of those that last. */
 const SHOWN = 60;
 
 /** @type {Record<string, string>} */
@@ -21,10 +22,15 @@ export function operationsView(store) {
       all.length === 0
         ? html`<p class="empty">None has failed or had to wait.</p>`
         : html`<ul class="rows">${repeat(
-            [...lasting, ...ended].slice(0, SHOWN),
+            [...lasting.slice(0, SHOWN), ...ended],
             ({ id }) => id,
             (each) => row(store, each),
           )}</ul>`
+    }
+    ${
+      lasting.length > SHOWN
+        ? html`<p class="empty">${counted(lasting.length - SHOWN, 'more operation')} in trouble, not shown.</p>`
+        : nothing
     }
   `;
 }
@@ -32,7 +38,7 @@ export function operationsView(store) {
 /** @param {import('./store.js').Store} store @param {import('./store.js').OperationView} operation */
 function row(store, operation) {
   const { id, connection, kind, state, sends, since, endedAt, cause, execution, unavailability } = operation;
-  const facts = [connection, sends === 0 ? 'not sent' : `sent ${counted(sends, 'time')}`];
+  const facts = [sends === 0 ? 'not sent' : `sent ${counted(sends, 'time')}`];
   if (cause !== undefined) facts.push(cause);
   if (execution !== undefined) facts.push(EXECUTIONS[execution] ?? execution);
   if (unavailability !== undefined) facts.push(unavailability);
@@ -41,7 +47,7 @@ function row(store, operation) {
       <span class="kind">${kind}</span>
       <span class="state-name tone-${toneOf(state)}">${state}</span>
       <span class="since">${endedAt === undefined ? duration(Date.now() - since) : ending(endedAt - since)}</span>
-      <span class="facts">${facts.join(' · ')}</span>
+      <span class="facts"><bdi>${connection}</bdi> · ${facts.join(' · ')}</span>
     </button>
   </li>`;
 }

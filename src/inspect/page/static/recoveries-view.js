@@ -9,7 +9,7 @@ import { clock, counted, duration, exactDuration } from './words.js';
 
 /** @param {import('./store.js').Store} store */
 export function recoveriesView(store) {
-  const all = [...store.recoveries.values()].reverse();
+  const all = [...store.recoveries.values()].sort((one, other) => other.id - one.id);
   return html`
     <div class="bar"><h2 id="recoveries-title">Recoveries <span class="count">${all.length}</span></h2></div>
     ${
@@ -30,7 +30,7 @@ function row(store, recovery) {
   const { tone, text } = outcomeOf(recovery);
   const from = wantedAt ?? lostAt;
   const took = endedAt === undefined ? duration(Date.now() - from) : exactDuration(endedAt - from);
-  const facts = [clock(lostAt), ...(attempts > 0 ? [counted(attempts, 'dial')] : [])];
+  const facts = [clock(lostAt), ...(attempts ? [counted(attempts, 'dial')] : [])];
   if (wantedAt !== undefined && wantedAt - lostAt >= 1_000)
     facts.push(`unwanted for ${duration(wantedAt - lostAt)}`);
   return html`<li>

@@ -70,23 +70,34 @@ export class Store {
     this.operations.clear();
     this.recoveries.clear();
     this.steps = [];
-    this.leftOut = 0;
     this.controls = snapshot.controls;
     this.causes = snapshot.causes;
-    if (!snapshot.connections.some(({ connection }) => connection === this.chosen)) this.chosen = undefined;
+    if (!snapshot.connections.some(({ connection }) => connection === this.chosen)) {
+      this.chosen = undefined;
+      this.operation = undefined;
+    }
     this.take(snapshot);
+    // Of what was before, as much is told as is kept.
+    this.leftOut = 0;
     this.touch('connections', 'detail', 'operations', 'recoveries', 'log');
   }
 
   /** @param {import('../wire.ts').Changes} changes */
   take({ connections, operations, recoveries, steps, gone }) {
-    for (const each of connections) this.connections.set(each.connection, each);
-    for (const each of operations) this.operations.set(each.id, each);
-    for (const each of recoveries) this.recoveries.set(each.id, each);
+    // First: a name that has gone may have been taken again.
     for (const name of gone) this.connections.delete(name);
+    for (const each of connections) this.connections.set(each.connection, each);
+    for (const each of operations) {
+      // Those that have ended are kept in the order in which they did.
+      if (each.endedAt !== undefined) this.operations.delete(each.id);
+      this.operations.set(each.id, each);
+    }
+    for (const each of recoveries) {
+      if (each.outcome !== undefined) this.recoveries.delete(each.id);
+      this.recoveries.set(each.id, each);
+    }
     const [first] = steps;
-    const last = this.steps.at(-1);
-    if (first !== undefined && last !== undefined) this.leftOut += first.n - last.n - 1;
+    if (first !== undefined) this.leftOut += first.n - (this.steps.at(-1)?.n ?? 0) - 1;
     this.steps.push(...steps);
     this.#forgetOld();
     if (this.chosen === undefined) this.chosen = this.connections.keys().next().value;
@@ -126,6 +137,7 @@ export class Store {
     if (this.steps.length > KEPT.steps) this.steps = this.steps.slice(-KEPT.steps);
     const ended = [...this.operations.values()].filter(({ endedAt }) => endedAt !== undefined);
     for (const { id } of ended.slice(0, -KEPT.operations)) this.operations.delete(id);
-    for (const id of [...this.recoveries.keys()].slice(0, -KEPT.recoveries)) this.recoveries.delete(id);
+    const over = [...this.recoveries.values()].filter(({ outcome }) => outcome !== undefined);
+    for (const { id } of over.slice(0, -KEPT.recoveries)) this.recoveries.delete(id);
   }
 }

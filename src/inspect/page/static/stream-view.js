@@ -9,7 +9,13 @@ const SILENT_MS = 6_000;
 const GONE_MS = 3_000;
 
 /** @param {import('./store.js').Store} store */
-export function streamView({ stream: { state, since, heardAt } }) {
+export function streamView({ stream }) {
+  const { tone, text } = conditionOf(stream);
+  return html`<span class="lamp tone-${tone}" aria-hidden="true"></span><span>${text}</span>`;
+}
+
+/** @param {import('./store.js').Store['stream']} stream */
+export function conditionOf({ state, since, heardAt }) {
   const now = Date.now();
   const away = duration(now - heardAt);
   if (state === 'refused')
@@ -24,5 +30,5 @@ export function streamView({ stream: { state, since, heardAt } }) {
 
 /** @param {string} tone @param {string} text */
 function said(tone, text) {
-  return html`<span class="lamp tone-${tone}" aria-hidden="true"></span><span>${text}</span>`;
+  return { tone, text };
 }

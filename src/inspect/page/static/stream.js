@@ -5,30 +5,48 @@ const AGAIN_MS = 1_000;
 
 const token = new URLSearchParams(location.search).get('token') ?? '';
 
+/** @type {EventSource | undefined} */
+let source;
+
 /** @param {import('./store.js').Store} store */
 export function follow(store) {
-  const source = new EventSource(`events?token=${encodeURIComponent(token)}`);
+  if (!document.hidden) listen(store);
+  // A browser allows one host six connections, for all of its tabs: one that nobody sees leaves its own to others.
+  document.addEventListener('visibilitychange', () => {
+    source?.close();
+    store.streamIs('connecting');
+    if (!document.hidden) listen(store);
+  });
+}
+
+/** @param {import('./store.js').Store} store */
+function listen(store) {
+  const current = new EventSource(`events?token=${encodeURIComponent(token)}`);
   /** @param {string} event @param {(data: string) => void} take */
   const on = (event, take) =>
-    source.addEventListener(event, ({ data }) => {
+    current.addEventListener(event, ({ data }) => {
       store.heard();
       take(data);
     });
   on('snapshot', (data) => store.begin(JSON.parse(data)));
   on('changes', (data) => store.take(JSON.parse(data)));
   on('alive', () => {});
-  source.addEventListener('error', () => {
+  source = current;
+  current.addEventListener('error', () => {
     // What was refused for good, the browser does not try again.
-    if (source.readyState === EventSource.CLOSED) void askAgain(store);
+    if (current.readyState === EventSource.CLOSED) void askAgain(store, current);
     else store.streamIs('lost');
   });
 }
 
-/** Is it our host that does not let us in, or nobody there? @param {import('./store.js').Store} store */
-async function askAgain(store) {
+/** Is it our host that does not let us in, or nobody there? @param {import('./store.js').Store} store @param {EventSource} refused */
+async function askAgain(store, refused) {
   const answer = await fetch(location.pathname + location.search, { method: 'HEAD' }).catch(() => undefined);
+  if (source !== refused || document.hidden) return;
   store.streamIs(answer?.status === 401 ? 'refused' : 'lost');
-  setTimeout(() => follow(store), AGAIN_MS);
+  setTimeout(() => {
+    if (source === refused && !document.hidden) listen(store);
+  }, AGAIN_MS);
 }
 
 /** Resolves with whether it went well. @param {string} control @param {string} connection */

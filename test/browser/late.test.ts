@@ -1,0 +1,114 @@
+// What a page is told that comes late, or of names that are taken again; the stream is read without a browser.
+import { afterEach, expect, it } from 'vitest';
+import { createSupervisor, type Supervisor } from '../../src/index.ts';
+import { type Page, servePage } from '../../src/inspect/page/serve-page.ts';
+import { FaultServer } from '../../src/testing/index.ts';
+import { expectNoCrashes } from '../support/crashes.ts';
+import { until } from '../support/until.ts';
+import { Onlooker } from './onlooker.ts';
+
+expectNoCrashes();
+
+const LAZY = { connect: () => Promise.reject(new Error('never')), lazy: true } as const;
+const APPEND = { name: 'append', arguments: { key: 'a' } };
+
+const opened: AsyncDisposable[] = [];
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each[Symbol.asyncDispose]();
+});
+
+function supervise(): Supervisor {
+  const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' } });
+  opened.push(supervisor);
+  return supervisor;
+}
+
+async function serve(supervisor: Supervisor): Promise<Page> {
+  const page = await servePage(supervisor);
+  opened.push(page);
+  return page;
+}
+
+async function look(page: Page): Promise<Onlooker> {
+  const onlooker = await Onlooker.of(page);
+  opened.push(onlooker);
+  return onlooker;
+}
+
+it('a name that is taken again before its last machine has told its end', async () => {
+  const supervisor = supervise();
+  const page = await serve(supervisor);
+  const first = supervisor.own('files', LAZY);
+  first.on('transition', ({ to }) => {
+    if (to === 'closed') supervisor.own('files', LAZY);
+  });
+  await first.close();
+  const { snapshot } = await look(page);
+  expect(snapshot?.connections).toMatchObject([
+    { connection: 'files', state: 'idle', path: 'idle', trail: [{ state: 'idle', event: '' }] },
+  ]);
+});
+
+it('recoveries that last are all told, in the order in which they began, however many there are', async () => {
+  const supervisor = supervise();
+  const page = await serve(supervisor);
+  const recovery = { initialBackoffMs: 600_000, maxBackoffMs: 600_000 };
+  for (let n = 0; n < 150; n++) {
+    supervisor.own(`c${n}`, { connect: () => Promise.reject(new Error('refused')), recovery });
+  }
+  const handles = [...supervisor.connections.values()];
+  await until(() => handles.every(({ state }) => state === 'recreating'));
+  await handles[0]?.close();
+  const recoveries = (await look(page)).snapshot?.recoveries ?? [];
+  expect(recoveries.map(({ id }) => id)).toEqual(Array.from({ length: 150 }, (_, index) => index + 1));
+  expect(recoveries.filter(({ outcome }) => outcome === undefined)).toHaveLength(149);
+});
+
+it('an operation and a recovery that were under way when the page was served', async () => {
+  const server = await FaultServer.start({ transport: 'stdio' });
+  const supervisor = supervise();
+  opened.push(server);
+  const files = supervisor.own('files', { transport: server.target });
+  await files.callTool(APPEND);
+  await server.when('initialize', 'hold');
+  await server.kill();
+  await until(() => files.state === 'lost');
+  const lost = files.status;
+  const before = Date.now();
+  const call = files.callTool(APPEND);
+  const after = Date.now();
+  await until(() => files.state === 'recreating');
+  await server.until('the handshake is held', ({ held }) => held === 1);
+  const { since } = files.status;
+
+  const onlooker = await look(await serve(supervisor));
+  const { operations, recoveries } = onlooker.snapshot ?? {};
+  expect(operations).toMatchObject([{ kind: 'tool', state: 'awaiting' }]);
+  expect(operations?.[0]?.since).toBeGreaterThanOrEqual(before);
+  expect(operations?.[0]?.since).toBeLessThanOrEqual(after);
+  expect(recoveries).toEqual([
+    expect.objectContaining({ cause: 'connection-closed', lostAt: lost.since, wantedAt: since }),
+  ]);
+  expect(recoveries?.[0], 'nobody has counted').not.toHaveProperty('attempts');
+  await server.when('initialize', 'answer');
+  await call;
+  const recovered = await until(() =>
+    [...onlooker.recoveries.values()].find(({ outcome }) => outcome === 'recreated'),
+  );
+  expect(recovered).toMatchObject({ id: recoveries?.[0]?.id, lostAt: lost.since, generation: 2 });
+});
+
+it('what is no supervisor of this package is refused, and its port is left', async () => {
+  const port = Number(new URL((await serve(supervise())).url).port);
+  await opened.pop()?.[Symbol.asyncDispose]();
+  await expect(servePage({} as Supervisor, { port })).rejects.toThrow('expected a supervisor');
+  opened.push(await servePage(supervise(), { port }));
+});
+
+it('only GET is a look', async () => {
+  const supervisor = supervise();
+  const page = await serve(supervisor);
+  const events = new URL(page.url);
+  events.pathname = '/events';
+  expect((await fetch(events, { method: 'HEAD' })).status).toBe(404);
+});
