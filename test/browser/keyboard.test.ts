@@ -126,6 +126,23 @@ inBrowser('by keyboard alone', (open) => {
     await tabTo(page, 'Log lines');
   });
 
+  it('the focus stays in its section when what has it goes', async () => {
+    const page = await open(served.url);
+    const own = supervisor.own('brief', { connect: () => Promise.reject(new Error('never')), lazy: true });
+    const section = () => page.evaluate(() => document.activeElement?.closest('section')?.id);
+    await rowOf(page, 'brief').click();
+    await page.getByRole('button', { name: /^idle/ }).click();
+    await page.getByRole('button', { name: 'Note it' }).focus();
+    await own.close();
+    await expect.poll(() => rowOf(page, 'brief').count()).toBe(0);
+    expect(await section(), 'its control cannot be used any more').toBe('detail');
+    await page.getByRole('button', { name: /^idle/ }).click();
+    await page.getByRole('button', { name: 'tool answered' }).first().click();
+    await page.getByRole('button', { name: 'Show the connection' }).focus();
+    await page.keyboard.press('Enter');
+    expect(await section()).toBe('detail');
+  });
+
   it('the first link leads past the list', async () => {
     const page = await open(served.url);
     await page.keyboard.press('Tab');

@@ -31,16 +31,16 @@ store.touch('stream', 'connections', 'detail', 'operations', 'recoveries', 'log'
 function draw(sections) {
   for (const section of sections) {
     const root = /** @type {HTMLElement} */ (document.getElementById(section));
-    const { activeElement } = document;
+    const focused = root.querySelector(':focus');
     render(html`${VIEWS[section](store)}`, root);
-    if (activeElement !== null && document.activeElement !== activeElement) giveBack(activeElement, root);
+    if (focused !== null && !focused.matches(':focus:not(:disabled)')) keepFocus(focused, root);
   }
   announce(store);
 }
 
 /** The focus of what was moved, has gone or cannot be used any more stays in its section. @param {Element} lost @param {HTMLElement} root */
-function giveBack(lost, root) {
-  const isUsable = lost.isConnected && !lost.matches(':disabled');
+function keepFocus(lost, root) {
+  const isUsable = root.contains(lost) && !lost.matches(':disabled');
   const next = isUsable ? lost : root.querySelector('[tabindex="0"], button:enabled');
   if (next === null) root.tabIndex = -1;
   /** @type {HTMLElement} */ (next ?? root).focus({ preventScroll: true });
