@@ -33,6 +33,7 @@ export class Dial {
   #ended: TransportShape | undefined;
   #done: Promise<OwnedGeneration> | undefined;
   #letClose = () => {};
+  #closed = false;
 
   constructor(
     recipe: Recipe,
@@ -72,6 +73,11 @@ export class Dial {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
     }
+  }
+
+  /** The transport has closed by itself. Of a client that `connect` makes it is not known, and taken as so. */
+  get closed(): boolean {
+    return this.#closed || !this.isWitnessed;
   }
 
   evidence(cause: Cause): OperationFailure {
@@ -118,6 +124,11 @@ export class Dial {
     this.#transport = transport as TransportShape;
     this.#client = client as unknown as ClientShape;
     this.#witness.watch(this.#transport, { overHttp: description.kind !== 'stdio', tellsStreamEnd: false });
+    const { onclose } = client;
+    client.onclose = () => {
+      this.#closed = true;
+      onclose?.call(client);
+    };
     // The SDK's own timer would send a cancellation, which `initialize` forbids; the limit around this is ours.
     this.#holdOpen(this.#transport);
     await this.#witness.duringExchange(({ token }) =>

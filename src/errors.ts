@@ -95,7 +95,7 @@ export class CallerOwnedConnectionLostError extends SupervisorError {
   }
 }
 
-/** The server may have run the operation, and it was not sent again. */
+/** The server may have run the operation, and it is not sent again. */
 export class OutcomeUnknownError extends SupervisorError {
   override readonly name = 'OutcomeUnknownError';
 
@@ -103,7 +103,7 @@ export class OutcomeUnknownError extends SupervisorError {
     super(
       'outcome-unknown',
       `${subject(facts)}: no answer to ${facts.operation?.method ?? 'the operation'} can come` +
-        `${because(facts.evidence?.cause)}. The server may have run it, and it was not sent again.` +
+        `${because(facts.evidence?.cause)}. The server may have run it, and it is not sent again.` +
         `${processText(facts.evidence?.process)} Find out what it did before you repeat it` +
         `${facts.operation?.kind === 'tool' ? "; if repeating this tool is harmless, declare it with replay: { tools: { <name>: 'safe' } }" : ''}.`,
       facts,

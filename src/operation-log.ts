@@ -27,7 +27,7 @@ const LINES: Readonly<Record<OperationDecision, readonly [level: keyof Logger, t
   answered: ['debug', 'Operation answered after trouble'],
   'passed-through': ['debug', 'Operation failed, which was no loss: the error is passed on'],
   refused: ['warn', 'Operation failed: the connection is lost and belongs to its caller'],
-  'unknown-outcome': ['warn', 'Operation not sent again: the server may have run it'],
+  'unknown-outcome': ['warn', 'Operation given up: the server may have run it'],
   unavailable: ['warn', 'Operation given up: there is no usable connection'],
   cancelled: ['debug', 'Operation aborted by its caller'],
   'timed-out': ['warn', 'Operation timed out waiting for the connection'],

@@ -78,7 +78,7 @@ export class OwnedLine implements Line {
       this.lastDial = undefined;
       return generation;
     } catch (error) {
-      const failure = openFailure(error, witness.retryAfterMs);
+      const failure = openFailure(error, dial.closed, witness.retryAfterMs);
       if (!signal.aborted) this.lastDial = { error, evidence: dial.evidence(failure.cause) };
       this.#inBackground(dial.abandon());
       throw failure;
@@ -158,13 +158,13 @@ export class OwnedLine implements Line {
   }
 }
 
-function openFailure(error: unknown, retryAfterMs: number): OpenFailure {
+function openFailure(error: unknown, transportClosed: boolean, retryAfterMs: number): OpenFailure {
   const shape = shapeOf(error);
   const { cause } = classify({
     ...NO_CALL,
     error: shape,
     session: 'none',
-    transportClosed: true,
+    transportClosed,
     trust404: true,
   });
   return { cause, permanent: isPermanent(shape, cause), retryAfterMs };

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { MAX_DURATION_MS } from './durations.ts';
 import { InvalidOptionsError } from './errors.ts';
 import type { AdoptOptions, OwnOptions, Settings } from './options.ts';
+import { quietly } from './quietly.ts';
 
 const duration = z
   .number({ error: 'expected a duration in milliseconds' })
@@ -22,23 +23,42 @@ const object = z.custom<object>((value) => typeof value === 'object' && value !=
 const text = z
   .string({ error: 'expected a string' })
   .min(1, { error: 'expected a string that is not empty' });
-const texts = z.record(z.string(), z.string({ error: 'expected a string' }), {
-  error: 'expected an object of strings',
-});
+/** What no operating system takes. */
+const withoutNul = z
+  .string({ error: 'expected a string' })
+  .refine((value) => !value.includes('\0'), { error: 'expected a string without NUL characters' });
+const environment = z.record(z.string(), withoutNul, { error: 'expected an object of strings' });
 
-const httpUrl = z.custom<string | URL>(
-  (value) => {
-    if (!(value instanceof URL) && typeof value !== 'string') return false;
-    return URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol);
-  },
-  { error: 'expected an absolute http: or https: URL' },
-);
+const headers = z
+  .record(z.string(), z.string({ error: 'expected a string' }), { error: 'expected an object of strings' })
+  .superRefine((value, context) => {
+    for (const [name, text] of Object.entries(value)) {
+      if (quietly(() => new Headers([[name, text]])) !== undefined) continue;
+      context.addIssue({
+        code: 'custom',
+        path: [name],
+        message: 'expected a valid HTTP header',
+      });
+    }
+  });
+
+const httpUrl = z
+  .custom<string | URL>(
+    (value) => {
+      if (!(value instanceof URL) && typeof value !== 'string') return false;
+      return URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol);
+    },
+    { error: 'expected an absolute http: or https: URL', abort: true },
+  )
+  .refine((value) => new URL(value).username === '' && new URL(value).password === '', {
+    error: 'expected a URL without credentials, which fetch() refuses: pass them in headers',
+  });
 
 function httpTransport<Kind extends 'http' | 'sse'>(kind: Kind) {
   return z.strictObject({
     kind: z.literal(kind),
     url: httpUrl,
-    headers: texts.optional(),
+    headers: headers.optional(),
     authProvider: object.optional(),
     fetch: callable.optional(),
   });
@@ -52,10 +72,8 @@ const transport = z.discriminatedUnion(
     z.strictObject({
       kind: z.literal('stdio'),
       command: text,
-      args: z
-        .array(z.string({ error: 'expected a string' }), { error: 'expected a list of strings' })
-        .optional(),
-      env: texts.optional(),
+      args: z.array(withoutNul, { error: 'expected a list of strings' }).optional(),
+      env: environment.optional(),
       cwd: text.optional(),
     }),
   ],

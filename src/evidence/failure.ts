@@ -5,7 +5,7 @@ import type { ErrorShape } from './error-shape.ts';
 export interface ProcessEnd {
   readonly exitCode: number | null;
   readonly signal: string | null;
-  /** The end of what it wrote to stderr, without the values that the host passed in `env` or as `--option=value`. */
+  /** The end of what it wrote to stderr, without what the host passed to it as a secret (`passedSecrets`). */
   readonly stderr: string;
 }
 

@@ -56,7 +56,7 @@ export function createInstruments(meter: Meter): Instruments {
     }),
     unknownOutcomes: meter.createCounter('mcp_steward.unknown_outcomes', {
       unit: '{operation}',
-      description: 'Operations that the server may have run, and that were not sent again',
+      description: 'Operations that the server may have run, and that were given up without an answer',
     }),
   };
 }

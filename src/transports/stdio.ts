@@ -11,6 +11,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import spawn from 'cross-spawn';
 import type { ProcessEnd } from '../evidence/failure.ts';
 import { UNWRITTEN } from '../evidence/stdio.ts';
+import { passedSecrets } from './passed-secrets.ts';
 import { adoptTree, endTree } from './process-tree.ts';
 
 /** After the leader's exit, what it had already written is still read. */
@@ -23,14 +24,6 @@ export interface StdioDescription {
   readonly args?: readonly string[] | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly cwd?: string | undefined;
-}
-
-/** The values that the host passed and a server might print, longest first: one may be part of another. */
-function secretsOf({ env = {}, args = [] }: StdioDescription): string[] {
-  const optionValues = args.map((arg) => /^--?[^=]+=(.+)$/.exec(arg)?.[1] ?? '');
-  return [...Object.values(env), ...optionValues]
-    .filter(({ length }) => length > 3)
-    .sort((a, b) => b.length - a.length);
 }
 
 export class StdioTransport implements Transport {
@@ -52,7 +45,7 @@ export class StdioTransport implements Transport {
   constructor(server: StdioDescription, closeLimitMs: number) {
     this.#server = server;
     this.#graceMs = closeLimitMs / 3;
-    this.#secrets = secretsOf(server);
+    this.#secrets = passedSecrets(server);
     this.#stderrKept = STDERR_TAIL_CHARS + (this.#secrets[0]?.length ?? 0);
   }
 

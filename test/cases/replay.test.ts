@@ -19,7 +19,7 @@ it('case 22: commit, then die: the effect happened once, and its outcome is said
   expect(error).toMatchObject({
     code: 'outcome-unknown',
     operation: { method: 'tools/call', kind: 'tool' },
-    message: expect.stringMatching(/may have run it, and it was not sent again/),
+    message: expect.stringMatching(/may have run it, and it is not sent again/),
   });
   await server.restart();
   await callTool(owned, 'append', { key: 'after' });

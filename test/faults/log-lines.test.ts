@@ -65,7 +65,7 @@ it('an answer that is lost: not sent again, and said so', async () => {
   await server.when('tools/call', 'lose-answer');
   lines.length = 0;
   await settled(files.callTool({ name: 'append', arguments: { key: 'a' } }));
-  expect(lines.map(brief)).toContain('warn Operation not sent again: the server may have run it');
+  expect(lines.map(brief)).toContain('warn Operation given up: the server may have run it');
   expect(lines.map(brief)).not.toContain('debug Operation sent again');
   expect(server.counts().executions).toEqual({ a: 1 });
 });

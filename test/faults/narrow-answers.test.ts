@@ -110,13 +110,19 @@ it('a command that does not exist: no process is said to have ended', async () =
   expect((error as Error).message).not.toContain('exited');
 });
 
-it('stderr: secrets in secrets, and options with values', async () => {
+it('stderr: secrets in secrets, and in arguments', async () => {
   const script = `
-    process.stderr.write('x'.repeat(9_000) + process.env.B + ' ' + process.argv.at(-1) + ' ' + process.env.A);
+    const said = [process.env.B, ...process.argv.slice(1), process.argv[2].split(' ').at(-1), process.env.A];
+    process.stderr.write('x'.repeat(9_000) + said.join(' '));
     setTimeout(() => process.exit(1), 50);`;
+  const args = [
+    ...['--header', 'Authorization: Bearer token-hush'],
+    ...['--api-key', 'key-hush', '--token=hush-hush-hush', 'PASSWORD=word-hush', 'Cookie:biscuit-hush'],
+    ...['-y', '@scope/server', '/srv/files'],
+  ];
   const env = { A: 'abcd', B: 'abcd-efgh-ijkl' };
   const transport = new StdioTransport(
-    { command: process.execPath, args: ['-e', script, '--', '--token=hush-hush-hush'], env },
+    { command: process.execPath, args: ['-e', script, '--', ...args], env },
     1_000,
   );
   const closed = new Promise<void>((resolve) => {
@@ -127,5 +133,6 @@ it('stderr: secrets in secrets, and options with values', async () => {
   const { stderr } = transport.processEnd ?? { stderr: '' };
   expect(stderr).toContain('[redacted]');
   for (const secret of ['abcd', 'efgh', 'ijkl', 'hush']) expect(stderr).not.toContain(secret);
+  expect(stderr, 'what is no secret helps').toContain('@scope/server /srv/files');
   await transport.close();
 });

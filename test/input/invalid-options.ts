@@ -107,6 +107,9 @@ export const WRONG_TRANSPORTS: WrongOption[] = [
     'expected a string',
   ),
   transport({ ...http, headers: SECRET }, 'transport.headers', 'expected an object of strings'),
+  transport({ ...http, headers: { 'x-a': `a\n${SECRET}` } }, 'transport.headers.x-a', 'a valid HTTP header'),
+  transport({ ...http, headers: { 'x a': SECRET } }, 'transport.headers.x a', 'a valid HTTP header'),
+  transport({ ...http, url: `http://me:${SECRET}@127.0.0.1/` }, 'transport.url', 'without credentials'),
   transport({ ...http, authProvider: SECRET }, 'transport.authProvider', 'expected an object'),
   transport({ ...http, fetch: SECRET }, 'transport.fetch', 'expected a function'),
   transport({ kind: 'stdio', env: { TOKEN: SECRET } }, 'transport.command', 'expected a string'),
@@ -114,6 +117,8 @@ export const WRONG_TRANSPORTS: WrongOption[] = [
   transport({ ...stdio, command: ['node', SECRET] }, 'transport.command', 'expected a string'),
   transport({ ...stdio, args: SECRET }, 'transport.args', 'expected a list of strings'),
   transport({ ...stdio, args: ['-e', 5] }, 'transport.args.1', 'expected a string'),
+  transport({ ...stdio, args: ['-e', `\0${SECRET}`] }, 'transport.args.1', 'without NUL'),
+  transport({ ...stdio, env: { TOKEN: `${SECRET}\0` } }, 'transport.env.TOKEN', 'without NUL'),
   transport({ ...stdio, env: { TOKEN: 5 } }, 'transport.env.TOKEN', 'expected a string'),
   transport({ ...stdio, cwd: '' }, 'transport.cwd', 'not empty'),
   ...[
