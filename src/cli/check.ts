@@ -5,11 +5,12 @@ import { CAUSE_TEXT } from '../cause-text.ts';
 import { processText, SupervisorError } from '../errors.ts';
 import type { OwnedConnection } from '../handles.ts';
 import { createSupervisor } from '../supervisor.ts';
+import { redacted } from '../transports/passed-secrets.ts';
 import { VERSION } from '../version.ts';
 import type { Arguments } from './arguments.ts';
 import { readServers } from './config.ts';
 import { exitWhenInterrupted } from './interrupt.ts';
-import { type Offer, offerOf } from './offer.ts';
+import { EndlessListError, type Offer, offerOf } from './offer.ts';
 import { printable } from './printable.ts';
 
 interface Report {
@@ -23,20 +24,44 @@ interface Report {
   readonly stderr?: string | undefined;
 }
 
+/** So that a configuration of hundreds does not start as many processes at once. */
+const AT_ONCE = 8;
+
 export async function check({ options }: Arguments): Promise<number> {
   const servers = readServers(options.config);
   exitWhenInterrupted();
+  await loadClient();
   await using supervisor = createSupervisor({ clientInfo: { name: 'mcp-steward', version: VERSION } });
-  const handles = [...servers].map(([name, transport]) =>
+  const handles = [...servers].map(([name, { transport }]) =>
     supervisor.own(name, { transport, lazy: true, recovery: { maxAttempts: 1 } }),
   );
-  const reports = await Promise.all(handles.map(reportOn));
-  if (options.json) process.stdout.write(`${JSON.stringify({ servers: reports }, null, 2)}\n`);
-  else for (const report of reports) process.stdout.write(linesOf(report));
-  return reports.every(({ ok }) => ok) ? 0 : 1;
+  const reports = new Map<string, Report>();
+  const waiting = handles.values();
+  const checkSome = async () => {
+    for (const handle of waiting) {
+      const report = await reportOn(handle, servers.get(handle.name)?.filled ?? []);
+      reports.set(handle.name, report);
+      if (!options.json) process.stdout.write(linesOf(report));
+      await handle.close();
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, checkSome));
+  // In the order of the configuration.
+  const inOrder = [...servers.keys()].map((name) => reports.get(name) as Report);
+  if (options.json) process.stdout.write(`${JSON.stringify({ servers: inOrder }, null, 2)}\n`);
+  return inOrder.every(({ ok }) => ok) ? 0 : 1;
 }
 
-async function reportOn(handle: OwnedConnection): Promise<Report> {
+/** What the first dial would load is no part of how long a server takes. */
+async function loadClient(): Promise<void> {
+  await Promise.all([
+    import('@modelcontextprotocol/sdk/client/index.js'),
+    import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+    import('../transports/stdio.ts'),
+  ]);
+}
+
+async function reportOn(handle: OwnedConnection, filled: readonly string[]): Promise<Report> {
   const begun = performance.now();
   let connectMs: number | undefined;
   const elapsed = () => Math.round(performance.now() - begun);
@@ -45,8 +70,8 @@ async function reportOn(handle: OwnedConnection): Promise<Report> {
     connectMs = elapsed();
     return { server: handle.name, ok: true, connectMs, offer: await offerOf(handle) };
   } catch (error) {
-    const { stderr } = (error instanceof SupervisorError && error.evidence?.process) || {};
-    const told = { error: textOf(error), ...(stderr ? { stderr } : {}) };
+    const { stderr = '' } = (error instanceof SupervisorError && error.evidence?.process) || {};
+    const told = { error: textOf(error), ...(stderr ? { stderr: redacted(stderr, filled) } : {}) };
     return { server: handle.name, ok: false, connectMs: connectMs ?? elapsed(), ...told };
   }
 }
@@ -57,6 +82,7 @@ function textOf(error: unknown): string {
     if (error.evidence === undefined) return error.message;
     return `${CAUSE_TEXT[error.evidence.cause]}.${processText(error.evidence.process)}`;
   }
+  if (error instanceof EndlessListError) return `it connected, but ${error.message}`;
   const { code } = Object(error) as { code?: unknown };
   return `it connected, and then a list failed${typeof code === 'number' ? ` (${code})` : ''}`;
 }

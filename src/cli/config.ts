@@ -1,5 +1,6 @@
 /** Reads a file of MCP servers as hosts keep it: `{ "mcpServers": { name: … } }`, or VS Code's `{ "servers": … }`. */
 import { existsSync, readFileSync } from 'node:fs';
+import stripJsonComments from 'strip-json-comments';
 import { z } from 'zod';
 import type { OwnedTransport } from '../transports/recipe.ts';
 import { expanded } from './expand.ts';
@@ -33,7 +34,13 @@ const file = z.union([z.object({ mcpServers: servers }), z.object({ servers })])
 type Entry = z.output<typeof entry>;
 
 /** By name. An entry with `"disabled": true` is left out. */
-export type Servers = ReadonlyMap<string, OwnedTransport>;
+export type Servers = ReadonlyMap<string, Server>;
+
+export interface Server {
+  readonly transport: OwnedTransport;
+  /** What was filled in from the environment: it may be a secret, wherever it stands. */
+  readonly filled: readonly string[];
+}
 
 /** @throws {UsageError} saying where, and what was expected; never what was found, which may be a secret. */
 export function readServers(path: string | undefined, env: NodeJS.ProcessEnv = process.env): Servers {
@@ -45,9 +52,10 @@ export function readServers(path: string | undefined, env: NodeJS.ProcessEnv = p
   if (entries.length === 0) throw new UsageError(`${place}: it has no server that is not disabled`);
   return new Map(
     entries.map(([name, found]) => {
-      const { value, missing } = expanded(found, env);
+      // What it says that is no part of the transport, nobody has to fill in.
+      const { value, filled, missing } = expanded(transportOf(`${place}: ${name}`, found), env);
       if (missing !== undefined) throw new UsageError(`${place}: ${name}: ${missing}`);
-      return [name, transportOf(`${place}: ${name}`, value)];
+      return [name, { transport: value, filled }];
     }),
   );
 }
@@ -65,7 +73,9 @@ function entriesOf(place: string): Readonly<Record<string, Entry>> {
 
 function parsedFile(place: string): unknown {
   try {
-    return JSON.parse(readFileSync(place, 'utf8'));
+    // With comments, as editors keep it, and the mark that some put before everything.
+    const content = readFileSync(place, 'utf8').replace(/^\uFEFF/, '');
+    return JSON.parse(stripJsonComments(content, { trailingCommas: true }));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // What does not parse is not repeated: it may stand in the middle of a token.
@@ -79,7 +89,14 @@ function transportOf(place: string, { type, command, args, env, cwd, url, header
   if (command !== undefined && url !== undefined) {
     throw new UsageError(`${place}: it has both a command and a url`);
   }
+  if (command === undefined && url === undefined) {
+    throw new UsageError(`${place}: it has neither a command nor a url`);
+  }
+  if (type !== undefined && (type === 'stdio') !== (url === undefined)) {
+    throw new UsageError(
+      `${place}: its type is ${type}, and it has a ${url === undefined ? 'command' : 'url'}`,
+    );
+  }
   if (command !== undefined) return { kind: 'stdio', command, args, env, cwd };
-  if (url === undefined) throw new UsageError(`${place}: it has neither a command nor a url`);
-  return { kind: type === 'sse' ? 'sse' : 'http', url, headers };
+  return { kind: type === 'sse' ? 'sse' : 'http', url: url as string, headers };
 }

@@ -1,20 +1,27 @@
 /** `${NAME}`, `${env:NAME}` and `${NAME:-otherwise}` in a configuration, as hosts write them for secrets. */
 const VARIABLE = /\$\{(?:env:)?([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
 const QUESTION = /\$\{input:/;
+const NESTED = /:-[^}]*\$\{/;
 
 export interface Expanded<Value> {
   readonly value: Value;
+  /** What was filled in. */
+  readonly filled: readonly string[];
   /** What could not be filled in. */
   readonly missing: string | undefined;
 }
 
 export function expanded<Value>(value: Value, env: NodeJS.ProcessEnv): Expanded<Value> {
+  const filled: string[] = [];
   let missing: string | undefined;
   const fill = (text: string): string => {
     if (QUESTION.test(text)) missing ??= 'it asks for an input, which only an editor can give';
+    if (NESTED.test(text)) missing ??= 'a variable cannot stand in what another has for a default';
     return text.replace(VARIABLE, (_, name: string, otherwise: string | undefined) => {
-      const found = env[name] ?? otherwise;
+      // As in a shell, the default is also for a variable that is empty.
+      const found = (otherwise === undefined ? undefined : env[name] || otherwise) ?? env[name];
       if (found === undefined) missing ??= `the environment variable ${name} is not set`;
+      else filled.push(found);
       return found ?? '';
     });
   };
@@ -24,5 +31,5 @@ export function expanded<Value>(value: Value, env: NodeJS.ProcessEnv): Expanded<
     if (typeof part !== 'object' || part === null) return part;
     return Object.fromEntries(Object.entries(part).map(([key, inner]) => [key, walk(inner)]));
   };
-  return { value: walk(value) as Value, missing };
+  return { value: walk(value) as Value, filled, missing };
 }

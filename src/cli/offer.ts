@@ -9,6 +9,16 @@ export interface Offer {
   readonly resources: readonly string[];
 }
 
+/** Of one list. A server that always has one more would keep us for ever. */
+const MAX_PAGES = 100;
+
+export class EndlessListError extends Error {
+  constructor(list: string) {
+    super(`its list of ${list} has more than ${MAX_PAGES} pages`);
+  }
+}
+
+/** @throws {EndlessListError} */
 export async function offerOf(handle: ConnectionHandle): Promise<Offer> {
   const { name = '', version = '' } = handle.getServerVersion() ?? {};
   const { tools, prompts, resources } = handle.getServerCapabilities() ?? {};
@@ -23,20 +33,20 @@ export async function offerOf(handle: ConnectionHandle): Promise<Offer> {
 
 type Listed<List extends string> = { nextCursor?: string | undefined } & Record<List, { name: string }[]>;
 
-/** A server that hands out a cursor for the second time would go on for ever. */
+/** Each once: a server that does not heed its own cursors gives the first page again and again. */
 async function names<List extends string>(
   list: (page: { cursor?: string }) => Promise<Listed<List>>,
   key: List,
 ): Promise<string[]> {
-  const found: string[] = [];
+  const found = new Set<string>();
   const cursors = new Set<string>();
   let cursor: string | undefined;
-  do {
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
     const page = await list(cursor === undefined ? {} : { cursor });
-    found.push(...page[key].map(({ name }) => name));
+    for (const { name } of page[key]) found.add(name);
     cursor = page.nextCursor;
-    if (cursor !== undefined && cursors.has(cursor)) break;
-    if (cursor !== undefined) cursors.add(cursor);
-  } while (cursor !== undefined);
-  return found;
+    if (!cursor || cursors.has(cursor)) return [...found];
+    cursors.add(cursor);
+  }
+  throw new EndlessListError(key);
 }

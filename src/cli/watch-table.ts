@@ -2,6 +2,7 @@
 import Table from 'cli-table3';
 import pc from 'picocolors';
 import type { ConnectionState } from '../../machines/connection.machine.ts';
+import { CAUSE_TEXT } from '../cause-text.ts';
 import type { ConnectionHandle } from '../handles.ts';
 import type { Step } from '../inspect/steps.ts';
 import type { ConnectionStatus } from '../status.ts';
@@ -19,12 +20,12 @@ const COLOURS: Partial<Record<ConnectionState, (text: string) => string>> = {
 /** The last are left out first where the terminal is narrow. */
 const COLUMNS = [
   { title: 'connection', width: 24, cell: ({ connection }: ConnectionStatus) => printable(connection) },
-  { title: 'state', width: 18, cell: ({ state }: ConnectionStatus) => (COLOURS[state] ?? String)(state) },
-  { title: 'since', width: 10, cell: ({ since }: ConnectionStatus) => ago(since) },
-  { title: 'generation', width: 12, cell: ({ generation }: ConnectionStatus) => String(generation) },
+  { title: 'state', width: 17, cell: ({ state }: ConnectionStatus) => (COLOURS[state] ?? String)(state) },
+  { title: 'since', width: 8, cell: ({ since }: ConnectionStatus) => ago(since) },
+  { title: 'gen', width: 5, cell: ({ generation }: ConnectionStatus) => String(generation) },
   {
     title: 'last error',
-    width: 20,
+    width: 22,
     cell: ({ reason, lastError }: ConnectionStatus) => reason ?? lastError?.cause ?? '',
   },
   { title: 'in flight', width: 11, cell: ({ inFlight }: ConnectionStatus) => String(inFlight) },
@@ -35,6 +36,7 @@ const COLUMNS = [
 const GAP = 2;
 /** What is not a row: the head, the note on rows that do not fit, and an empty line on either side of the steps. */
 const OTHER_LINES = 4;
+const TABLE_SHARE = 2 / 3;
 
 export function table(
   handles: readonly ConnectionHandle[],
@@ -43,15 +45,17 @@ export function table(
   rows: number,
 ): string {
   const statuses = handles.map(({ status }) => status).sort((a, b) => rank(a) - rank(b));
-  const todo = statuses.flatMap(({ connection, action }) =>
-    action ? [printable(`${connection}: ${action}`)] : [],
-  );
-  const room = Math.max(1, rows - OTHER_LINES - latest.length - todo.length);
-  const shown = statuses.slice(0, room);
-  const fitting = COLUMNS.filter((_, index) => widthUpTo(index) <= columns);
+  const troubles = statuses.flatMap((status) => troubleOf(status));
+  const room = Math.max(1, rows - OTHER_LINES);
+  // The table comes first; what is wrong and what happened last share what it leaves.
+  const shown = statuses.slice(0, Math.max(1, Math.floor(room * TABLE_SHARE)));
+  const left = room - shown.length;
+  const said = troubles.slice(0, Math.ceil(left / 2));
+  const happened = latest.slice(Math.max(0, latest.length - (left - said.length)));
+  const fitting = COLUMNS.filter((_, index) => index === 0 || widthUpTo(index) <= columns);
   const grid = new Table({
     head: fitting.map(({ title }) => pc.dim(title)),
-    colWidths: fitting.map(({ width }) => width),
+    colWidths: fitting.map(({ width }) => Math.min(width, columns)),
     chars: NO_LINES,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': GAP },
   });
@@ -60,10 +64,16 @@ export function table(
   return [
     grid.toString(),
     ...(hidden > 0 ? [pc.dim(`and ${hidden} more that are ready, or do not fit`)] : []),
-    ...todo.map((line) => pc.yellow(cut(line, columns))),
+    ...said.map((line) => pc.yellow(cut(line, columns))),
     '',
-    ...latest.map((line) => pc.dim(cut(line, columns))),
+    ...happened.map((line) => pc.dim(cut(line, columns))),
   ].join('\n');
+}
+
+/** Why it is not ready, where somebody has to see to that. Each is tried again by itself. */
+function troubleOf({ connection, action, reason }: ConnectionStatus): string[] {
+  if (action === undefined || reason === undefined) return [];
+  return [printable(`${connection}: ${CAUSE_TEXT[reason]}`)];
 }
 
 /** What needs somebody comes first. */

@@ -57,8 +57,9 @@ function showTable(supervisor: Supervisor): () => void {
     if (latest.length > LATEST) latest.shift();
   });
   const draw = () => {
+    // Some terminals do not say how large they are.
     const { columns, rows } = process.stdout;
-    screen(table([...supervisor.connections.values()], latest, columns, rows));
+    screen(table([...supervisor.connections.values()], latest, columns || 80, rows || 24));
   };
   draw();
   const timer = setInterval(draw, REDRAW_MS);

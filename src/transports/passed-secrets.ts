@@ -8,7 +8,6 @@ const ANNOUNCED = /^(-H|--?[\w-]*(key|token|secret|pass|auth|header|cred)[\w-]*)
 /** Shorter ones would blot out half of what is said. */
 const SHORTEST = 4;
 
-/** Longest first: one may be part of another. */
 export function passedSecrets({ env = {}, args = [] }: StdioDescription): string[] {
   const values = args.flatMap((arg, index) => {
     const named = NAMED.exec(arg)?.[1] ?? '';
@@ -16,7 +15,13 @@ export function passedSecrets({ env = {}, args = [] }: StdioDescription): string
     // `Authorization: Bearer token`: also the token alone.
     return [named, named.split(/\s/).at(-1) ?? '', announced];
   });
-  return [...new Set([...Object.values(env), ...values])]
+  return [...new Set([...Object.values(env), ...values])];
+}
+
+/** The longest first: one may be part of another. */
+export function redacted(text: string, secrets: readonly string[]): string {
+  return secrets
     .filter(({ length }) => length >= SHORTEST)
-    .sort((a, b) => b.length - a.length);
+    .sort((a, b) => b.length - a.length)
+    .reduce((left, secret) => left.replaceAll(secret, '[redacted]'), text);
 }

@@ -11,7 +11,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import spawn from 'cross-spawn';
 import type { ProcessEnd } from '../evidence/failure.ts';
 import { UNWRITTEN } from '../evidence/stdio.ts';
-import { passedSecrets } from './passed-secrets.ts';
+import { passedSecrets, redacted } from './passed-secrets.ts';
 import { adoptTree, endTree } from './process-tree.ts';
 
 /** After the leader's exit, what it had already written is still read. */
@@ -34,6 +34,7 @@ export class StdioTransport implements Transport {
   readonly #server: StdioDescription;
   readonly #graceMs: number;
   readonly #secrets: readonly string[];
+  readonly #longestSecret: number;
   readonly #stderrKept: number;
   readonly #buffer = new ReadBuffer();
   #child: ChildProcess | undefined;
@@ -46,7 +47,8 @@ export class StdioTransport implements Transport {
     this.#server = server;
     this.#graceMs = closeLimitMs / 3;
     this.#secrets = passedSecrets(server);
-    this.#stderrKept = STDERR_TAIL_CHARS + (this.#secrets[0]?.length ?? 0);
+    this.#longestSecret = Math.max(0, ...this.#secrets.map(({ length }) => length));
+    this.#stderrKept = STDERR_TAIL_CHARS + this.#longestSecret;
   }
 
   /** How the child ended so far. */
@@ -165,13 +167,9 @@ export class StdioTransport implements Transport {
 
   /** A server may print what it was given; that must not travel in an error. */
   #redactedTail(): string {
-    const [longest = ''] = this.#secrets;
-    const redacted = this.#secrets.reduce(
-      (text, secret) => text.replaceAll(secret, '[redacted]'),
-      this.#stderr,
-    );
+    const tail = redacted(this.#stderr, this.#secrets);
     // What was cut may begin in the middle of a secret, which is not recognised then.
-    const whole = this.#stderr.length < this.#stderrKept ? redacted : redacted.slice(longest.length);
+    const whole = this.#stderr.length < this.#stderrKept ? tail : tail.slice(this.#longestSecret);
     return whole.slice(-STDERR_TAIL_CHARS);
   }
 }

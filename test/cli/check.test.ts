@@ -72,3 +72,38 @@ it('what a server says does not reach the terminal as control characters', async
   const { stdout } = await runCli(['check', '--config', config]);
   expect(stdout).not.toContain('\u001b[2J');
 });
+
+/** Lists one more page, whatever it is asked; or the same one. */
+const pages = (nextCursor: string) => `
+let asked = 0;
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  const result = method === 'initialize'
+    ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'lists', version: '1' } }
+    : { tools: [{ name: 'one', inputSchema: { type: 'object' } }], nextCursor: ${nextCursor} };
+  console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+});`;
+
+it('a list without an end is a failure, and one that comes again is listed once', async () => {
+  const script = (nextCursor: string) => ({ command: process.execPath, args: ['-e', pages(nextCursor)] });
+  const config = configFile({
+    mcpServers: { endless: script('String(++asked)'), deaf: script("'again'"), empty: script("''") },
+  });
+  const { code, stdout } = await runCli(['check', '--json', '--config', config]);
+  expect(JSON.parse(stdout).servers).toMatchObject([
+    { server: 'endless', ok: false, error: 'it connected, but its list of tools has more than 100 pages' },
+    { server: 'deaf', ok: true, offer: { tools: ['one'] } },
+    { server: 'empty', ok: true, offer: { tools: ['one'] } },
+  ]);
+  expect(code).toBe(1);
+});
+
+it('what was filled in is not shown, wherever it stands', async () => {
+  const script = 'console.error(process.argv.slice(1).join()); process.exit(3)';
+  const args = ['-e', script, '--', 'postgres://me:${SECRET_VALUE}@db/', '${SECRET_VALUE}'];
+  const config = configFile({ mcpServers: { broken: { command: process.execPath, args } } });
+  const { stdout } = await runCli(['check', '--config', config], { SECRET_VALUE: SECRET });
+  expect(stdout).toContain('| postgres:[redacted],[redacted]');
+  expect(stdout).not.toContain(SECRET);
+});

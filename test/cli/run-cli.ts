@@ -54,6 +54,10 @@ export class RunningCli {
     }
   }
 
+  closeOutput(): void {
+    this.#output.destroy();
+  }
+
   interrupt(signal: NodeJS.Signals = 'SIGINT'): void {
     this.#child.kill(signal);
   }

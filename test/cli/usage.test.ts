@@ -1,9 +1,10 @@
 /** What is wrong in a command or a configuration is said, with its place; never what was found there. */
 import { expect, it } from 'vitest';
+import { readServers } from '../../src/cli/config.ts';
 import { run } from '../../src/cli/run.ts';
 import { UsageError } from '../../src/cli/usage-error.ts';
 import { InvalidOptionsError } from '../../src/index.ts';
-import { configFile, runCli } from './run-cli.ts';
+import { configFile, runCli, startCli } from './run-cli.ts';
 
 const SECRET = 'hunter2-s3cr3t-value';
 
@@ -41,6 +42,17 @@ it.each([
     server({ command: '${NOT_SET}' }),
     'the environment variable NOT_SET is not set',
   ],
+  [
+    'a default in a default',
+    server({ command: '${A:-${B}}' }),
+    'a variable cannot stand in what another has for a default',
+  ],
+  [
+    'a command over HTTP',
+    server({ type: 'http', command: SECRET }),
+    'its type is http, and it has a command',
+  ],
+  ['a URL over stdio', server({ type: 'stdio', url: SECRET }), 'its type is stdio, and it has a url'],
   ['a question', server({ command: '${input:key}' }), 'it asks for an input'],
 ])('%s', async (_what, content, message) => {
   const error = await errorOf(['check', '--config', configFile(content)]);
@@ -72,4 +84,29 @@ it('is printed to stderr, and the exit code is 2', async () => {
 it('--help tells how to use it; nothing at all does so too, and is wrong', async () => {
   expect(await runCli(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage:') });
   expect(await runCli([])).toMatchObject({ code: 2, stdout: expect.stringContaining('Usage:') });
+});
+
+it('a configuration may have comments, trailing commas and a byte order mark, and say more than is used', () => {
+  const content = `\uFEFF{
+    // Local ones.
+    "servers": {
+      "files": { "command": "node", "args": ["\${EMPTY:-a.mjs}"], "description": "costs \${AMOUNT}", },
+    },
+  }`;
+  expect(readServers(configFile(content), { EMPTY: '' }).get('files')).toEqual({
+    transport: { kind: 'stdio', command: 'node', args: ['a.mjs'] },
+    filled: ['a.mjs'],
+  });
+});
+
+it('what a file says does not reach the terminal as control characters', async () => {
+  const { stderr } = await runCli(['check', '--config', configFile(server({})).replace('mcp', '\u001b[2J')]);
+  expect(stderr).toContain('it cannot be read');
+  expect(stderr).not.toContain('\u001b');
+});
+
+it('a reader that has had enough ends it as it ends other programs', async () => {
+  const cli = startCli(['graph']);
+  cli.closeOutput();
+  expect((await cli.ended()).code).toBe(141);
 });
