@@ -1,7 +1,9 @@
-/** Runs a hook of the host's. One that throws harms nobody, and has returned nothing. */
+/** Runs a hook of the host's. One that throws, or rejects, harms nobody; the one that throws has returned nothing. */
 export function quietly<Result>(hook: () => Result): Result | undefined {
   try {
-    return hook();
+    const result = hook();
+    if (result instanceof Promise) result.catch(() => {});
+    return result;
   } catch {
     return undefined;
   }

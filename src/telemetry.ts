@@ -73,7 +73,7 @@ function guardedObserver(observer: CallObserver | undefined): CallObserver | und
       return sent === undefined ? send() : sent.result;
     },
     inTrouble: (actor) => quietly(() => observer.inTrouble(actor)),
-    answered: (result) => quietly(() => observer.answered(result)),
-    rejected: (error) => quietly(() => observer.rejected(error)),
+    answered: (result) => void quietly(() => observer.answered(result)),
+    rejected: (error) => void quietly(() => observer.rejected(error)),
   };
 }

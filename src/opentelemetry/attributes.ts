@@ -6,6 +6,8 @@ export const TOOL_NAME = 'gen_ai.tool.name';
 export const PROMPT_NAME = 'gen_ai.prompt.name';
 /** `pipe` or `tcp`. */
 export const NETWORK_TRANSPORT = 'network.transport';
+/** `http`, where it is over HTTP. */
+export const NETWORK_PROTOCOL = 'network.protocol.name';
 export const ERROR_TYPE = 'error.type';
 export const RPC_STATUS = 'rpc.response.status_code';
 

@@ -5,6 +5,7 @@ import {
   CONNECTION,
   KIND,
   MCP_METHOD,
+  NETWORK_PROTOCOL,
   NETWORK_TRANSPORT,
   OPERATION_NAME,
   OWNERSHIP,
@@ -26,12 +27,18 @@ export function describeCall(call: CallFacts): CallDescription {
     [CONNECTION]: connection,
     [OWNERSHIP]: ownership,
     [KIND]: kind,
+    ...network(transport),
   };
-  if (transport !== undefined) attributes[NETWORK_TRANSPORT] = transport === 'stdio' ? 'pipe' : 'tcp';
   if (method === 'tools/call') attributes[OPERATION_NAME] = 'execute_tool';
   const targetName = TARGETS[method];
   const target = (params as { name?: unknown } | undefined)?.name;
   if (targetName === undefined || typeof target !== 'string') return { name: method, attributes };
   attributes[targetName] = target;
   return { name: `${method} ${target}`, attributes };
+}
+
+function network(transport: CallFacts['transport']): Attributes {
+  if (transport === undefined) return {};
+  if (transport === 'stdio') return { [NETWORK_TRANSPORT]: 'pipe' };
+  return { [NETWORK_TRANSPORT]: 'tcp', [NETWORK_PROTOCOL]: 'http' };
 }

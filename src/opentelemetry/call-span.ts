@@ -9,7 +9,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Evidence } from '../../machines/vocabulary.ts';
-import { OutcomeUnknownError, SupervisorError } from '../errors.ts';
+import { CallerOwnedConnectionLostError, OutcomeUnknownError, SupervisorError } from '../errors.ts';
 import type { Step } from '../inspect/steps.ts';
 import { quietly } from '../quietly.ts';
 import type { CallFacts, CallObserver } from '../telemetry.ts';
@@ -113,12 +113,9 @@ export class CallSpan implements CallObserver {
   }
 
   rejected(error: unknown): void {
-    const isOurs = error instanceof SupervisorError;
-    // Refused before it came to a machine: the connection is closed, or the caller's signal was already aborted.
-    const outcome = this.#finalState ?? (isOurs ? 'unavailable' : 'cancelled');
-    const evidence = isOurs ? error.evidence : this.#evidence;
+    const outcome = this.#finalState ?? outcomeOf(error, this.#evidence);
+    const evidence = error instanceof SupervisorError ? error.evidence : this.#evidence;
     this.#end(outcome, errorAttributes(error, this.#evidence, outcome), evidence);
-    if (error instanceof OutcomeUnknownError) this.#parts.instruments.unknownOutcomes.add(1, this.#labels);
   }
 
   #waits(): void {
@@ -156,6 +153,8 @@ export class CallSpan implements CallObserver {
     evidence: Evidence | undefined,
   ): void {
     this.#ended = true;
+    // First, and apart: a span processor may throw, and so may a meter.
+    quietly(() => this.#count(outcome, failure));
     this.#span.setAttributes({ [OUTCOME]: outcome, [SENDS]: this.#sends, ...failure });
     if (this.#generation !== undefined) this.#span.setAttribute(GENERATION, this.#generation);
     if (evidence !== undefined) {
@@ -163,11 +162,27 @@ export class CallSpan implements CallObserver {
     }
     if (failure !== undefined) this.#span.setStatus({ code: SpanStatusCode.ERROR });
     this.#span.end();
+  }
+
+  #count(outcome: string, failure: ReturnType<typeof errorAttributes> | undefined): void {
     this.#countInFlight(false);
-    this.#parts.instruments.operationDuration.record(secondsSince(this.#startedAt), {
+    const { operationDuration, unknownOutcomes } = this.#parts.instruments;
+    operationDuration.record(secondsSince(this.#startedAt), {
       ...this.#description.attributes,
       ...failure,
       [OUTCOME]: outcome,
     });
+    if (outcome === 'unknown-outcome') unknownOutcomes.add(1, this.#labels);
   }
+}
+
+/**
+ * Of a call that came to no machine, because its connection is closed or its signal was already aborted; and of one
+ * that ended when nobody looked on at its machine any more.
+ */
+function outcomeOf(error: unknown, evidence: Evidence | undefined): string {
+  if (error instanceof OutcomeUnknownError) return 'unknown-outcome';
+  if (error instanceof CallerOwnedConnectionLostError) return 'refused';
+  if (error instanceof SupervisorError) return 'unavailable';
+  return evidence === undefined || evidence.cause === 'aborted' ? 'cancelled' : 'passed-through';
 }

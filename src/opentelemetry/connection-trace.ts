@@ -2,6 +2,7 @@
 import type { Tracer } from '@opentelemetry/api';
 import { type Cause, type Evidence, isStricken, type Ownership } from '../../machines/vocabulary.ts';
 import type { Step } from '../inspect/steps.ts';
+import { quietly } from '../quietly.ts';
 import { CAUSE, CONNECTION, OUTCOME, OWNERSHIP, STATE } from './attributes.ts';
 import type { CallSpan } from './call-span.ts';
 import { type Instruments, secondsSince } from './instruments.ts';
@@ -22,6 +23,8 @@ export class ConnectionTrace {
   /** Undefined before it is seen, and once it is closed. */
   #state: string | undefined;
   #lostAt: number | undefined;
+  #isRecreating = false;
+  /** None where its span could not be begun. */
   #recreation: Recreation | undefined;
   /** Calls that wait for the connection, or were stricken on the current generation: a recreation would be theirs. */
   readonly #concerned = new Set<CallSpan>();
@@ -41,10 +44,10 @@ export class ConnectionTrace {
     this.#count(step.ended ? undefined : state, known);
     if (path.includes('lost')) this.#lost(known);
     if (event === 'open failed') this.#recreation?.dialFailed((detail.error as { cause?: Cause }).cause);
-    if (state === 'recreating') this.#recreates(path, known);
-    else this.#recreatesNot(state, known);
     // Also when a probe was answered: whatever a call met, it was no loss of this generation.
     if (path.length > 0 && to === 'ready.steady') this.#usable(known);
+    if (state === 'recreating') this.#recreates(path, known);
+    else this.#recreatesNot(state, known);
   }
 
   /** A send failed. */
@@ -80,21 +83,23 @@ export class ConnectionTrace {
   }
 
   #recreates(path: readonly string[], { generation, cause }: Known): void {
-    if (this.#recreation === undefined) {
+    if (!this.#isRecreating) {
+      this.#isRecreating = true;
       this.#recreation = new Recreation(this.#tracer, this.#name, generation, cause);
       for (const call of this.#concerned) this.#recreation.link(call);
       this.#concerned.clear();
     }
-    if (path.includes('recreating.opening')) this.#recreation.dialled();
+    if (path.includes('recreating.opening')) this.#recreation?.dialled();
   }
 
   #recreatesNot(state: string, { generation, cause }: Known): void {
+    if (!this.#isRecreating) return;
     const recreation = this.#recreation;
-    if (recreation === undefined) return;
+    this.#isRecreating = false;
     this.#recreation = undefined;
     const outcome = (state === 'closing' ? 'closed' : state) as RecreationEnd['outcome'];
-    recreation.end({ outcome, generation: outcome === 'ready' ? generation : undefined, cause });
-    this.#instruments.recreations.add(1, { [CONNECTION]: this.#name, [OUTCOME]: outcome });
+    quietly(() => this.#instruments.recreations.add(1, { [CONNECTION]: this.#name, [OUTCOME]: outcome }));
+    recreation?.end({ outcome, generation: outcome === 'ready' ? generation : undefined, cause });
   }
 
   #usable({ ownership }: Known): void {

@@ -34,6 +34,7 @@ it('a tool call: a client span with the name of its tool', async () => {
     ...OF_FILES,
     'mcp.method.name': 'tools/call',
     'network.transport': 'tcp',
+    'network.protocol.name': 'http',
     'gen_ai.operation.name': 'execute_tool',
     'gen_ai.tool.name': 'echo',
     'mcp_steward.operation.kind': 'tool',

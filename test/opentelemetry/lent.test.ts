@@ -76,3 +76,21 @@ it('killed in the middle of a call: refused, and it may have run', async () => {
   expect(await host.recorder.points('mcp_steward.unknown_outcomes')).toEqual([]);
   expect(host.recorder.recreations).toEqual([]);
 });
+
+it('a call that outlives its supervisor says how it ended', async () => {
+  await using server = await FaultServer.start();
+  await using host = traced();
+  await using raw = await connect(server);
+  const mine = host.supervisor.adopt('mine', raw.client);
+  await server.when('tools/call', 'hold');
+  const call = rejection(
+    mine.callTool({ name: 'append', arguments: { key: 'a' } }, undefined, { timeout: 300 }),
+  );
+  await server.until('it is held', ({ held }) => held === 1);
+  await host.supervisor.close();
+  await call;
+  expect(host.recorder.calls[0]?.attributes).toMatchObject({
+    'mcp_steward.outcome': 'passed-through',
+    'error.type': 'timeout',
+  });
+});

@@ -54,6 +54,7 @@ it('the duration of operations has the conventions’ unit, buckets and attribut
     ...OWNED,
     'mcp.method.name': 'tools/call',
     'network.transport': 'tcp',
+    'network.protocol.name': 'http',
     'gen_ai.operation.name': 'execute_tool',
     'gen_ai.tool.name': 'append',
     'mcp_steward.operation.kind': 'tool',

@@ -1,6 +1,7 @@
 // Telemetry that throws breaks no call; and once the supervisor is closed, nobody is told anything.
 import type { Meter, MeterProvider, Span, Tracer, TracerProvider } from '@opentelemetry/api';
 import { metrics, trace } from '@opentelemetry/api';
+import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base';
 import { afterEach, expect, it } from 'vitest';
 import { createSupervisor } from '../../src/index.ts';
 import type { Inspection } from '../../src/inspection.ts';
@@ -93,6 +94,58 @@ it('a span that could not be begun: its operation is not taken for that of anoth
   expect(waiting?.value).toBe(1);
   await server.when('initialize', 'answer');
   await list;
+});
+
+it('a span processor that throws: what is counted is counted all the same', async () => {
+  await using server = await FaultServer.start();
+  await using recorder = new Recorder();
+  const broken = { onStart: () => {}, onEnd: boom, forceFlush: async () => {}, shutdown: async () => {} };
+  const tracerProvider = new BasicTracerProvider({ spanProcessors: [broken] });
+  const supervisor = createSupervisor({
+    clientInfo: { name: 'test-host', version: '1.0.0' },
+    telemetry: openTelemetry({ tracerProvider, meterProvider: recorder.meterProvider }),
+  });
+  const files = supervisor.own('files', { transport: server.target });
+  await files.callTool({ name: 'append', arguments: { key: 'a' } });
+  await server.evict();
+  await files.callTool({ name: 'append', arguments: { key: 'b' } });
+  await server.when('tools/call', 'lose-answer');
+  await rejection(files.callTool({ name: 'append', arguments: { key: 'c' } }));
+  await supervisor.close();
+  const sums = async (name: string) => {
+    const values = (await recorder.points(name)).map(({ value }) => Object(value).count ?? value);
+    return values.reduce((sum: number, value: number) => sum + value, 0);
+  };
+  expect({
+    calls: await sums('mcp.client.operation.duration'),
+    inFlight: await sums('mcp_steward.operations.in_flight'),
+    recreations: await sums('mcp_steward.recreations'),
+    recoveries: await sums('mcp_steward.recovery.duration'),
+    unknown: await sums('mcp_steward.unknown_outcomes'),
+  }).toEqual({ calls: 3, inFlight: 0, recreations: 1, recoveries: 1, unknown: 1 });
+});
+
+it('a hook that rejects harms nobody', async () => {
+  await using server = await FaultServer.start();
+  const hook = async () => boom();
+  const observer = {
+    sent: hook,
+    failed: hook,
+    during: <Result>(send: () => Result) => send(),
+    inTrouble: hook,
+    answered: hook,
+    rejected: hook,
+  };
+  await using supervisor = createSupervisor({
+    clientInfo: { name: 'test-host', version: '1.0.0' },
+    telemetry: {
+      attach: () => ({ callBegan: ({ params }) => ({ ...observer, params }), detach: hook as () => void }),
+    },
+  });
+  const files = supervisor.own('files', { transport: server.target });
+  await files.ping();
+  await server.evict();
+  await files.ping();
 });
 
 it('the global providers, also when they were set after the telemetry was made', async () => {
