@@ -10,7 +10,8 @@ const USAGE = `Usage: mcp-steward <command> [options]
   watch    hold a connection to every server, and show what becomes of it
              --config FILE, --json (one event a line)
   inspect  the same on a local web page
-             --config FILE, --port N (default: any free one), --open (in the browser)
+             --config FILE, --port N (default: any free one), --open (in the browser; other users of this
+                             machine can see the address while it opens)
   graph    print a state machine: graph [connection|operation]
              --format mermaid|json|dot|svg   default: mermaid
 

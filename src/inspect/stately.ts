@@ -12,7 +12,10 @@ import { StatelyHistory } from './stately-history.ts';
 export interface StatelyInspectorOptions {
   /** Where it listens, on 127.0.0.1. Default 0: any free port. */
   readonly port?: number | undefined;
-  /** Open the page in the default browser. Default false. */
+  /**
+   * Open the page in the default browser. Default false. Its address, with the token, is an argument of the command
+   * that does so: other users of this machine can read it while that runs.
+   */
   readonly open?: boolean | undefined;
 }
 
