@@ -38,6 +38,21 @@ describe('a handshake that fails', () => {
     expect(server.alive()).toEqual([]);
   });
 
+  it.each([
+    ['is refused with -32000, which the SDK also throws for a transport that closed', 'rpc-error'],
+    ['is refused with -32000, and the server exits', 'rpc-error'],
+    ['is not answered, and the server exits', 'connection-closed'],
+  ])('%s: %s', async (name, cause) => {
+    const refuse = `console.log(JSON.stringify({ jsonrpc: '2.0', id: 0, error: { code: -32000, message: 'no' } }));`;
+    const script = `process.stdin.once('data', () => {
+      ${name.includes('refused') ? refuse : ''}
+      ${name.includes('exits') ? 'process.exit(1);' : ''}
+    });`;
+    const transport = { kind: 'stdio', command: process.execPath, args: ['-e', script] } as const;
+    await using owned = own(transport, { recovery: { maxAttempts: 1 } });
+    expectEnding(await settled(callTool(owned, 'append', { key: 'x' }, 60_000)), { unavailable: cause });
+  });
+
   it('never answers initialize: fails at its own limit, and the child is gone', async () => {
     await using server = stdioServer({ faults: [{ on: 'initialize', kind: 'never' }] });
     await using owned = own(stdio(server), {
