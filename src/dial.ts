@@ -135,6 +135,7 @@ export class Dial {
       client.connect(transport, { timeout: MAX_DURATION_MS, onresumptiontoken: token }),
     );
     this.#letClose();
+    this.#client.onclose = onclose;
     return new OwnedGeneration(this.#number, this.#client, this.#transport, this.#witness);
   }
 

@@ -13,7 +13,7 @@ import type { OwnedGeneration } from './owned-generation.ts';
 import { quietly } from './quietly.ts';
 import { type ClientShape, transportOf } from './transports/client-shape.ts';
 import type { Identity } from './transports/recipe.ts';
-import { Witness } from './transports/witness.ts';
+import { Witness, witnessedBy } from './transports/witness.ts';
 
 /** The server has said that it does not know these sessions: there is nothing to DELETE. */
 const SESSION_IS_GONE: readonly Cause[] = ['session-unknown', 'session-rejected', 'session-error'];
@@ -74,7 +74,7 @@ export class OwnedLine implements Line {
       if (streamEnded || transportOf(generation.client as never) === undefined) {
         throw new Error('The connection closed as its handshake finished');
       }
-      this.#watch(generation, dial);
+      this.#watch(generation, dial.isWitnessed);
       this.lastDial = undefined;
       return generation;
     } catch (error) {
@@ -122,7 +122,7 @@ export class OwnedLine implements Line {
     });
   }
 
-  #watch(generation: OwnedGeneration, dial: Dial): void {
+  #watch(generation: OwnedGeneration, isWitnessed: boolean): void {
     const client = generation.client as unknown as ClientShape;
     const { onclose, onerror } = client;
     client.onclose = () => {
@@ -133,7 +133,7 @@ export class OwnedLine implements Line {
     client.onerror = (error) => {
       quietly(() => onerror?.call(client, error));
       // Where we made the transport, the witness has seen the same, with the request that it concerns.
-      const hint = dial.isWitnessed ? undefined : hintOf(error);
+      const hint = isWitnessed ? undefined : hintOf(error);
       if (hint === 'stream-ended') this.#lose(generation, hint);
       else if (hint !== undefined) this.#hooks.suspected(generation.number, 'deaf');
     };
@@ -162,6 +162,7 @@ function openFailure(error: unknown, transportClosed: boolean, retryAfterMs: num
   const shape = shapeOf(error);
   const { cause } = classify({
     ...NO_CALL,
+    witnessed: witnessedBy(error),
     error: shape,
     session: 'none',
     transportClosed,

@@ -6,9 +6,10 @@ import { processText, SupervisorError } from '../errors.ts';
 import type { OwnedConnection } from '../handles.ts';
 import { createSupervisor } from '../supervisor.ts';
 import { redacted } from '../transports/passed-secrets.ts';
+import type { OwnedTransport } from '../transports/recipe.ts';
 import { VERSION } from '../version.ts';
 import type { Arguments } from './arguments.ts';
-import { readServers } from './config.ts';
+import { readServers, type Server } from './config.ts';
 import { exitWhenInterrupted } from './interrupt.ts';
 import { EndlessListError, type Offer, offerOf } from './offer.ts';
 import { printable } from './printable.ts';
@@ -39,7 +40,7 @@ export async function check({ options }: Arguments): Promise<number> {
   const waiting = handles.values();
   const checkSome = async () => {
     for (const handle of waiting) {
-      const report = await reportOn(handle, servers.get(handle.name)?.filled ?? []);
+      const report = await reportOn(handle, servers.get(handle.name) as Server);
       reports.set(handle.name, report);
       if (!options.json) process.stdout.write(linesOf(report));
       await handle.close();
@@ -61,7 +62,7 @@ async function loadClient(): Promise<void> {
   ]);
 }
 
-async function reportOn(handle: OwnedConnection, filled: readonly string[]): Promise<Report> {
+async function reportOn(handle: OwnedConnection, { transport, filled }: Server): Promise<Report> {
   const begun = performance.now();
   let connectMs: number | undefined;
   const elapsed = () => Math.round(performance.now() - begun);
@@ -71,7 +72,10 @@ async function reportOn(handle: OwnedConnection, filled: readonly string[]): Pro
     return { server: handle.name, ok: true, connectMs, offer: await offerOf(handle) };
   } catch (error) {
     const { stderr = '' } = (error instanceof SupervisorError && error.evidence?.process) || {};
-    const told = { error: textOf(error), ...(stderr ? { stderr: redacted(stderr, filled) } : {}) };
+    const told = {
+      error: `${textOf(error)}${hintFor(error, transport)}`,
+      ...(stderr ? { stderr: redacted(stderr, filled) } : {}),
+    };
     return { server: handle.name, ok: false, connectMs: connectMs ?? elapsed(), ...told };
   }
 }
@@ -85,6 +89,13 @@ function textOf(error: unknown): string {
   if (error instanceof EndlessListError) return `it connected, but ${error.message}`;
   const { code } = Object(error) as { code?: unknown };
   return `it connected, and then a list failed${typeof code === 'number' ? ` (${code})` : ''}`;
+}
+
+/** What the older transport answers to the newer one ("Backwards Compatibility" in the MCP specification). */
+function hintFor(error: unknown, { kind }: OwnedTransport): string {
+  const { code } = Object(Object(error).cause) as { code?: unknown };
+  const mayBeOlder = kind === 'http' && (code === 404 || code === 405);
+  return mayBeOlder ? ` It answered ${code}: it may speak the older HTTP+SSE, "type": "sse".` : '';
 }
 
 function linesOf({ server, ok, connectMs, offer, error, stderr = '' }: Report): string {

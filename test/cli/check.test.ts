@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { FaultServer } from '../../src/testing/index.ts';
 import { refusingUrl } from '../support/refusing-url.ts';
@@ -97,6 +100,17 @@ it('a list without an end is a failure, and one that comes again is listed once'
     { server: 'empty', ok: true, offer: { tools: ['one'] } },
   ]);
   expect(code).toBe(1);
+});
+
+it('a server that speaks the older transport may be meant', async () => {
+  const older = createServer((_request, response) => void response.writeHead(405).end());
+  older.listen(0, '127.0.0.1');
+  await once(older, 'listening');
+  const { port } = older.address() as AddressInfo;
+  const config = configFile({ mcpServers: { older: { url: `http://127.0.0.1:${port}/` } } });
+  const { stdout } = await runCli(['check', '--config', config]);
+  older.close();
+  expect(stdout).toContain('It answered 405: it may speak the older HTTP+SSE, "type": "sse".');
 });
 
 it('what was filled in is not shown, wherever it stands', async () => {

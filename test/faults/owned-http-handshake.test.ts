@@ -12,22 +12,41 @@ const MINUTE = 60_000;
 const once = { maxAttempts: 1, coolDownMs: MINUTE } as const;
 
 describe('a handshake that does not succeed', () => {
-  const faults: [string, Fault][] = [
-    ['initialize is never answered', { on: 'initialize', kind: 'never' }],
-    ['initialize is answered with HTML', { on: 'initialize', kind: 'html' }],
-    ['initialize is answered with broken JSON', { on: 'initialize', kind: 'broken-json' }],
-    ['initialize is answered with another version', { on: 'initialize', kind: 'wrong-version' }],
-    ['initialize is answered with 202', { on: 'initialize', kind: 'accept202' }],
-    ['initialize is answered with a stream that ends', { on: 'initialize', kind: 'clean-eof' }],
-    ['initialize is reset', { on: 'initialize', kind: 'reset' }],
-    ['initialized is never answered', { on: 'notifications/initialized', kind: 'never' }],
-    ['initialized is refused', { on: 'notifications/initialized', kind: 'status', status: 500 }],
+  const faults: [string, string, Fault][] = [
+    ['initialize is never answered', 'timeout', { on: 'initialize', kind: 'never' }],
+    ['initialize is answered with HTML', 'malformed-answer', { on: 'initialize', kind: 'html' }],
+    [
+      'initialize is answered with broken JSON',
+      'malformed-answer',
+      { on: 'initialize', kind: 'broken-json' },
+    ],
+    [
+      'initialize is answered with another version',
+      'unrecognised',
+      { on: 'initialize', kind: 'wrong-version' },
+    ],
+    ['initialize is answered with 202', 'answer-lost', { on: 'initialize', kind: 'accept202' }],
+    [
+      'initialize is answered with a stream that ends',
+      'answer-lost',
+      { on: 'initialize', kind: 'clean-eof' },
+    ],
+    ['initialize is reset', 'request-cut', { on: 'initialize', kind: 'reset' }],
+    ['initialized is never answered', 'timeout', { on: 'notifications/initialized', kind: 'never' }],
+    [
+      'initialized is refused',
+      'http-error',
+      { on: 'notifications/initialized', kind: 'status', status: 500 },
+    ],
   ];
-  it.each(faults)('%s', async (_name, fault) => {
+  it.each(faults)('%s: %s', async (_name, cause, fault) => {
     await using server = await startServer({ faults: [{ ...fault, times: 'always' }] });
     await using owned = own(http(server.url), { recovery: once, timeouts: { connectTimeoutMs: 1_500 } });
     const end = await settled(callTool(owned, 'append', { key: 'x' }, MINUTE));
-    expect(end.error).toMatchObject({ name: 'ConnectionUnavailableError', evidence: { execution: 'none' } });
+    expect(end.error).toMatchObject({
+      name: 'ConnectionUnavailableError',
+      evidence: { execution: 'none', cause },
+    });
     expect(end.ms).toBeLessThan(10_000);
     expect(owned.handle).toMatchObject({ state: 'exhausted', generation: 0 });
     expect(server.ledger.requests('initialize')).toBe(1);
