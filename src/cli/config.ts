@@ -29,7 +29,6 @@ const entry = z.looseObject(
   { error: 'expected an object' },
 );
 const servers = z.record(z.string(), entry, { error: 'expected an object of servers' });
-const file = z.union([z.object({ mcpServers: servers }), z.object({ servers })]);
 
 type Entry = z.output<typeof entry>;
 
@@ -48,7 +47,7 @@ export function readServers(path: string | undefined, env: NodeJS.ProcessEnv = p
   if (place === undefined) {
     throw new UsageError(`there is no ${DEFAULT_FILES.join(' or ')} here: name a file with --config`);
   }
-  const entries = Object.entries(entriesOf(place)).filter(([, { disabled }]) => disabled !== true);
+  const entries = Object.entries(entriesOf(place));
   if (entries.length === 0) throw new UsageError(`${place}: it has no server that is not disabled`);
   return new Map(
     entries.map(([name, found]) => {
@@ -61,14 +60,18 @@ export function readServers(path: string | undefined, env: NodeJS.ProcessEnv = p
 }
 
 function entriesOf(place: string): Readonly<Record<string, Entry>> {
-  const parsed = parsedFile(place);
-  const schema = Object.hasOwn(Object(parsed), 'servers') ? file.options[1] : file.options[0];
-  const result = schema.safeParse(parsed);
-  if (!result.success) {
-    const [issue] = result.error.issues;
-    throw new UsageError(`${place}: ${issue?.path.join('.') || 'the file'}: ${issue?.message}`);
-  }
-  return 'servers' in result.data ? result.data.servers : result.data.mcpServers;
+  const parsed = Object(parsedFile(place)) as Record<string, unknown>;
+  const key = Object.hasOwn(parsed, 'servers') ? 'servers' : 'mcpServers';
+  const result = servers.safeParse(enabled(parsed[key]));
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  throw new UsageError(`${place}: ${[key, ...(issue?.path ?? [])].join('.')}: ${issue?.message}`);
+}
+
+/** What is wrong in an entry that is switched off is in nobody's way. */
+function enabled(list: unknown): unknown {
+  if (typeof list !== 'object' || list === null || Array.isArray(list)) return list;
+  return Object.fromEntries(Object.entries(list).filter(([, each]) => Object(each).disabled !== true));
 }
 
 function parsedFile(place: string): unknown {

@@ -86,6 +86,12 @@ it('--help tells how to use it; nothing at all does so too, and is wrong', async
   expect(await runCli([])).toMatchObject({ code: 2, stdout: expect.stringContaining('Usage:') });
 });
 
+it('what is wrong in an entry that is disabled is in nobody’s way', () => {
+  const off = { disabled: true, command: 5, env: { TOKEN: '${NOT_SET}' } };
+  const found = readServers(configFile({ mcpServers: { off, on: { command: 'node' } } }), {});
+  expect([...found.keys()]).toEqual(['on']);
+});
+
 it('a configuration may have comments, trailing commas and a byte order mark, and say more than is used', () => {
   const content = `\uFEFF{
     // Local ones.
