@@ -7,7 +7,7 @@ import { type Said, watch } from './watch.ts';
 import type { World } from './world.ts';
 
 /** Longer than anything that a supervisor still does by itself once nobody wants anything of it. */
-const QUIET_MS = 500;
+const QUIET_MS = 1_000;
 
 /** In these, nobody waits for the connection. */
 const SETTLED: readonly ConnectionState[] = ['exhausted', 'failed-ownership', 'closing', 'closed'];
