@@ -40,8 +40,7 @@ export function deferredObserver(
     while (told < events.length && performance.now() < end);
     untold = [...events.slice(told), ...untold];
     isScheduled = untold.length > 0;
-    // One that is slow keeps no process alive that has nothing else to do.
-    if (isScheduled) (setTimeout(tellSome, 0) as { unref?: () => void }).unref?.();
+    if (isScheduled) setTimeout(tellSome, 0);
   };
   return (event) => {
     untold.push(event);

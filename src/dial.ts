@@ -33,7 +33,7 @@ export class Dial {
   #ended: TransportShape | undefined;
   #done: Promise<OwnedGeneration> | undefined;
   #letClose = () => {};
-  #closed = false;
+  readonly #seen = { closed: false };
 
   constructor(
     recipe: Recipe,
@@ -77,7 +77,7 @@ export class Dial {
 
   /** The transport has closed by itself. Of a client that `connect` makes it is not known, and taken as so. */
   get closed(): boolean {
-    return this.#closed || !this.isWitnessed;
+    return this.#seen.closed || !this.isWitnessed;
   }
 
   evidence(cause: Cause): OperationFailure {
@@ -123,19 +123,18 @@ export class Dial {
     this.#stop.signal.throwIfAborted();
     this.#transport = transport as TransportShape;
     this.#client = client as unknown as ClientShape;
-    this.#witness.watch(this.#transport, { overHttp: description.kind !== 'stdio', tellsStreamEnd: false });
-    const { onclose } = client;
-    client.onclose = () => {
-      this.#closed = true;
-      onclose?.call(client);
+    // The SDK calls it before its own; the dial is not kept for that.
+    const seen = this.#seen;
+    transport.onclose = () => {
+      seen.closed = true;
     };
+    this.#witness.watch(this.#transport, { overHttp: description.kind !== 'stdio', tellsStreamEnd: false });
     // The SDK's own timer would send a cancellation, which `initialize` forbids; the limit around this is ours.
     this.#holdOpen(this.#transport);
     await this.#witness.duringExchange(({ token }) =>
       client.connect(transport, { timeout: MAX_DURATION_MS, onresumptiontoken: token }),
     );
     this.#letClose();
-    this.#client.onclose = onclose;
     return new OwnedGeneration(this.#number, this.#client, this.#transport, this.#witness);
   }
 

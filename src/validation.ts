@@ -27,7 +27,8 @@ const text = z
 const withoutNul = z
   .string({ error: 'expected a string' })
   .refine((value) => !value.includes('\0'), { error: 'expected a string without NUL characters' });
-const environment = z.record(z.string(), withoutNul, { error: 'expected an object of strings' });
+const path = withoutNul.min(1, { error: 'expected a string that is not empty' });
+const environment = z.record(withoutNul, withoutNul, { error: 'expected an object of strings' });
 
 const headers = z
   .record(z.string(), z.string({ error: 'expected a string' }), { error: 'expected an object of strings' })
@@ -42,26 +43,31 @@ const headers = z
     }
   });
 
-const httpUrl = z
-  .custom<string | URL>(
-    (value) => {
-      if (!(value instanceof URL) && typeof value !== 'string') return false;
-      return URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol);
-    },
-    { error: 'expected an absolute http: or https: URL', abort: true },
-  )
-  .refine((value) => new URL(value).username === '' && new URL(value).password === '', {
-    error: 'expected a URL without credentials, which fetch() refuses: pass them in headers',
-  });
+const httpUrl = z.custom<string | URL>(
+  (value) => {
+    if (!(value instanceof URL) && typeof value !== 'string') return false;
+    return URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol);
+  },
+  { error: 'expected an absolute http: or https: URL' },
+);
 
 function httpTransport<Kind extends 'http' | 'sse'>(kind: Kind) {
-  return z.strictObject({
-    kind: z.literal(kind),
-    url: httpUrl,
-    headers: headers.optional(),
-    authProvider: object.optional(),
-    fetch: callable.optional(),
-  });
+  return z
+    .strictObject({
+      kind: z.literal(kind),
+      url: httpUrl,
+      headers: headers.optional(),
+      authProvider: object.optional(),
+      fetch: callable.optional(),
+    })
+    .refine(({ url, fetch }) => fetch !== undefined || !hasCredentials(new URL(url)), {
+      path: ['url'],
+      error: 'expected a URL without credentials, which fetch() refuses: pass them in headers',
+    });
+}
+
+function hasCredentials({ username, password }: URL): boolean {
+  return username !== '' || password !== '';
 }
 
 const transport = z.discriminatedUnion(
@@ -71,10 +77,13 @@ const transport = z.discriminatedUnion(
     httpTransport('sse'),
     z.strictObject({
       kind: z.literal('stdio'),
-      command: text,
+      command: path,
       args: z.array(withoutNul, { error: 'expected a list of strings' }).optional(),
       env: environment.optional(),
-      cwd: text.optional(),
+      cwd: path.optional(),
+      secrets: z
+        .array(z.string({ error: 'expected a string' }), { error: 'expected a list of strings' })
+        .optional(),
     }),
   ],
   { error: "expected { kind: 'http' | 'sse' | 'stdio', … }" },

@@ -33,13 +33,7 @@ const servers = z.record(z.string(), entry, { error: 'expected an object of serv
 type Entry = z.output<typeof entry>;
 
 /** By name. An entry with `"disabled": true` is left out. */
-export type Servers = ReadonlyMap<string, Server>;
-
-export interface Server {
-  readonly transport: OwnedTransport;
-  /** What was filled in from the environment: it may be a secret, wherever it stands. */
-  readonly filled: readonly string[];
-}
+export type Servers = ReadonlyMap<string, OwnedTransport>;
 
 /** @throws {UsageError} saying where, and what was expected; never what was found, which may be a secret. */
 export function readServers(path: string | undefined, env: NodeJS.ProcessEnv = process.env): Servers {
@@ -54,7 +48,7 @@ export function readServers(path: string | undefined, env: NodeJS.ProcessEnv = p
       // What it says that is no part of the transport, nobody has to fill in.
       const { value, filled, missing } = expanded(transportOf(`${place}: ${name}`, found), env);
       if (missing !== undefined) throw new UsageError(`${place}: ${name}: ${missing}`);
-      return [name, { transport: value, filled }];
+      return [name, value.kind === 'stdio' ? { ...value, secrets: filled } : value];
     }),
   );
 }

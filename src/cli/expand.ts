@@ -1,11 +1,11 @@
 /** `${NAME}`, `${env:NAME}` and `${NAME:-otherwise}` in a configuration, as hosts write them for secrets. */
 const VARIABLE = /\$\{(?:env:)?([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
 const QUESTION = /\$\{input:/;
-const NESTED = /:-[^}]*\$\{/;
+const NESTED = /\$\{(?:env:)?[A-Za-z_]\w*:-[^}]*\$\{/;
 
 export interface Expanded<Value> {
   readonly value: Value;
-  /** What was filled in. */
+  /** What was filled in from the environment: it may be a secret, wherever it stands. */
   readonly filled: readonly string[];
   /** What could not be filled in. */
   readonly missing: string | undefined;
@@ -18,8 +18,9 @@ export function expanded<Value>(value: Value, env: NodeJS.ProcessEnv): Expanded<
     if (QUESTION.test(text)) missing ??= 'it asks for an input, which only an editor can give';
     if (NESTED.test(text)) missing ??= 'a variable cannot stand in what another has for a default';
     return text.replace(VARIABLE, (_, name: string, otherwise: string | undefined) => {
+      const found = env[name];
       // As in a shell, the default is also for a variable that is empty.
-      const found = (otherwise === undefined ? undefined : env[name] || otherwise) ?? env[name];
+      if (otherwise !== undefined && !found) return otherwise;
       if (found === undefined) missing ??= `the environment variable ${name} is not set`;
       else filled.push(found);
       return found ?? '';

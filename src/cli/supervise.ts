@@ -17,7 +17,7 @@ export interface Watched {
 /** @throws {InvalidOptionsError} for a wrong option of any server. */
 export function supervise(servers: Servers): Watched {
   const supervisor = createSupervisor({ clientInfo: { name: 'mcp-steward', version: VERSION } });
-  const handles = [...servers].map(([name, { transport }]) =>
+  const handles = [...servers].map(([name, transport]) =>
     supervisor.own(name, {
       transport,
       lazy: true,

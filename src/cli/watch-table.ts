@@ -22,7 +22,7 @@ const COLUMNS = [
   { title: 'connection', width: 24, cell: ({ connection }: ConnectionStatus) => printable(connection) },
   { title: 'state', width: 17, cell: ({ state }: ConnectionStatus) => (COLOURS[state] ?? String)(state) },
   { title: 'since', width: 8, cell: ({ since }: ConnectionStatus) => ago(since) },
-  { title: 'gen', width: 5, cell: ({ generation }: ConnectionStatus) => String(generation) },
+  { title: 'gen', width: 7, cell: ({ generation }: ConnectionStatus) => String(generation) },
   {
     title: 'last error',
     width: 22,

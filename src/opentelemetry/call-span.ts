@@ -28,6 +28,7 @@ import { type CallDescription, describeCall } from './call-description.ts';
 import type { ConnectionTrace } from './connection-trace.ts';
 import { errorAttributes } from './error-type.ts';
 import { type Instruments, secondsSince } from './instruments.ts';
+import { startedSpan } from './started-span.ts';
 import { withTraceContext } from './trace-context.ts';
 
 export interface CallSpanParts {
@@ -62,7 +63,7 @@ export class CallSpan implements CallObserver {
     this.#facts = facts;
     this.#description = describeCall(facts);
     const { name, attributes } = this.#description;
-    this.#span = parts.tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes });
+    this.#span = startedSpan(() => parts.tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }));
     this.params = parts.propagate ? withTraceContext(facts.params, this.spanContext) : facts.params;
   }
 

@@ -23,8 +23,6 @@ export class ConnectionTrace {
   /** Undefined before it is seen, and once it is closed. */
   #state: string | undefined;
   #lostAt: number | undefined;
-  #isRecreating = false;
-  /** None where its span could not be begun. */
   #recreation: Recreation | undefined;
   /** Calls that wait for the connection, or were stricken on the current generation: a recreation would be theirs. */
   readonly #concerned = new Set<CallSpan>();
@@ -83,31 +81,30 @@ export class ConnectionTrace {
   }
 
   #recreates(path: readonly string[], { generation, cause }: Known): void {
-    if (!this.#isRecreating) {
-      this.#isRecreating = true;
+    if (this.#recreation === undefined) {
       this.#recreation = new Recreation(this.#tracer, this.#name, generation, cause);
       for (const call of this.#concerned) this.#recreation.link(call);
       this.#concerned.clear();
     }
-    if (path.includes('recreating.opening')) this.#recreation?.dialled();
+    if (path.includes('recreating.opening')) this.#recreation.dialled();
   }
 
   #recreatesNot(state: string, { generation, cause }: Known): void {
-    if (!this.#isRecreating) return;
     const recreation = this.#recreation;
-    this.#isRecreating = false;
+    if (recreation === undefined) return;
     this.#recreation = undefined;
     const outcome = (state === 'closing' ? 'closed' : state) as RecreationEnd['outcome'];
     quietly(() => this.#instruments.recreations.add(1, { [CONNECTION]: this.#name, [OUTCOME]: outcome }));
-    recreation?.end({ outcome, generation: outcome === 'ready' ? generation : undefined, cause });
+    recreation.end({ outcome, generation: outcome === 'ready' ? generation : undefined, cause });
   }
 
   #usable({ ownership }: Known): void {
     this.#concerned.clear();
     if (this.#lostAt === undefined) return;
     const attributes = { [CONNECTION]: this.#name, [OWNERSHIP]: ownership };
-    this.#instruments.recoveryDuration.record(secondsSince(this.#lostAt), attributes);
+    const seconds = secondsSince(this.#lostAt);
     this.#lostAt = undefined;
+    quietly(() => this.#instruments.recoveryDuration.record(seconds, attributes));
   }
 }
 

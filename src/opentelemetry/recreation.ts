@@ -13,6 +13,7 @@ import {
   OWNERSHIP,
 } from './attributes.ts';
 import type { CallSpan } from './call-span.ts';
+import { startedSpan } from './started-span.ts';
 
 export interface RecreationEnd {
   readonly outcome: 'ready' | 'exhausted' | 'closed';
@@ -29,16 +30,15 @@ export class Recreation {
 
   /** Whoever asked for it, it is nobody's part: many calls may wait for it, and it may outlive them all. */
   constructor(tracer: Tracer, connection: string, generation: number, cause: Cause | undefined) {
-    this.#span = tracer.startSpan('mcp_steward.recreate', {
-      kind: SpanKind.INTERNAL,
-      root: true,
-      attributes: {
-        [CONNECTION]: connection,
-        [OWNERSHIP]: 'supervisor',
-        [GENERATION_FROM]: generation,
-        ...(cause === undefined ? {} : { [CAUSE]: cause }),
-      },
-    });
+    const attributes = {
+      [CONNECTION]: connection,
+      [OWNERSHIP]: 'supervisor',
+      [GENERATION_FROM]: generation,
+      ...(cause === undefined ? {} : { [CAUSE]: cause }),
+    };
+    this.#span = startedSpan(() =>
+      tracer.startSpan('mcp_steward.recreate', { kind: SpanKind.INTERNAL, root: true, attributes }),
+    );
   }
 
   /** Both ways, where the call's span is still open. */

@@ -1,21 +1,36 @@
 /** What a host passes to a server's process as a secret, and the server might print. */
 import type { StdioDescription } from './stdio.ts';
 
-/** `--key=value`, `NAME=value`, `Name: value`; not `C:\file`. */
-const NAMED = /^[\w-]{2,}\s*[=:]\s*(.+)$/s;
+/** `--key=value`. */
+const OPTION = /^--?[^=]+=(.+)$/s;
+/** `NAME=value`, `Name: value`; not `C:\file`, and not `https://…`. */
+const NAMED = /^(?!\w+:\/\/)[\w.-]{2,}\s*[=:]\s*(.+)$/s;
+const AUTHORIZATION = /^(?:bearer|basic|token)\s+(.+)$/is;
 /** Whose next argument is one. */
-const ANNOUNCED = /^(-H|--?[\w-]*(key|token|secret|pass|auth|header|cred)[\w-]*)$/i;
+const ANNOUNCED =
+  /^(-H|--?(?!no-)([\w-]+-)?(api)?(key|token|secret|pass|password|auth|authorization|header|credential)s?)$/i;
 /** Shorter ones would blot out half of what is said. */
 const SHORTEST = 4;
 
-export function passedSecrets({ env = {}, args = [] }: StdioDescription): string[] {
-  const values = args.flatMap((arg, index) => {
-    const named = NAMED.exec(arg)?.[1] ?? '';
-    const announced = ANNOUNCED.test(args[index - 1] ?? '') ? arg : '';
-    // `Authorization: Bearer token`: also the token alone.
-    return [named, named.split(/\s/).at(-1) ?? '', announced];
+export function passedSecrets({ env = {}, args = [], secrets = [] }: StdioDescription): string[] {
+  const inArgs = args.flatMap((arg, index) => {
+    const announced = ANNOUNCED.test(args[index - 1] ?? '');
+    return announced ? [arg, ...secretsIn(arg)] : [...secretsIn(arg)];
   });
-  return [...new Set([...Object.values(env), ...values])];
+  return [...new Set([...secrets, ...Object.values(env), ...inArgs])];
+}
+
+/** A value, and what it has in it: the token alone may be said, and so may the header of `--header=Name: value`. */
+function* secretsIn(text: string): Generator<string> {
+  if (URL.canParse(text)) {
+    const { password, searchParams } = new URL(text);
+    yield password;
+    yield* searchParams.values();
+  }
+  const value = (OPTION.exec(text) ?? NAMED.exec(text) ?? AUTHORIZATION.exec(text))?.[1]?.trim();
+  if (value === undefined) return;
+  yield value;
+  yield* secretsIn(value);
 }
 
 /** The longest first: one may be part of another. */

@@ -41,14 +41,26 @@ export interface Identity {
   readonly setup: ((client: Client) => void | Promise<void>) | undefined;
 }
 
-/** SDK modules are loaded on the first dial, so that importing this package does not load them. */
+/** Loaded on the first dial, so that importing this package does not load them. */
+const MODULES = {
+  client: () => import('@modelcontextprotocol/sdk/client/index.js'),
+  http: () => import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+  sse: () => import('@modelcontextprotocol/sdk/client/sse.js'),
+  stdio: () => import('./stdio.ts'),
+} as const;
+
+/** Before the first dial, for who measures it. */
+export async function preload(kinds: readonly OwnedTransport['kind'][]): Promise<void> {
+  await Promise.all((['client', ...kinds] as const).map((name) => MODULES[name]()));
+}
+
 export async function makeTransport(
   description: OwnedTransport,
   witness: Witness,
   closeLimitMs: number,
 ): Promise<Transport> {
   if (description.kind === 'stdio') {
-    const { StdioTransport } = await import('./stdio.ts');
+    const { StdioTransport } = await MODULES.stdio();
     return new StdioTransport(description, closeLimitMs);
   }
   const { url, headers, authProvider, fetch: base = globalThis.fetch } = description;
@@ -58,12 +70,10 @@ export async function makeTransport(
     ...(authProvider === undefined ? {} : { authProvider }),
   };
   if (description.kind === 'sse') {
-    const { SSEClientTransport } = await import('@modelcontextprotocol/sdk/client/sse.js');
+    const { SSEClientTransport } = await MODULES.sse();
     return new SSEClientTransport(new URL(url), options);
   }
-  const { StreamableHTTPClientTransport } = await import(
-    '@modelcontextprotocol/sdk/client/streamableHttp.js'
-  );
+  const { StreamableHTTPClientTransport } = await MODULES.http();
   return new StreamableHTTPClientTransport(new URL(url), options) as Transport;
 }
 
@@ -75,7 +85,7 @@ function guardHooks(client: Client): void {
 }
 
 export async function makeClient({ clientInfo, capabilities, setup }: Identity): Promise<Client> {
-  const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
+  const { Client } = await MODULES.client();
   const client = new Client(clientInfo, capabilities === undefined ? {} : { capabilities });
   await setup?.(client);
   guardHooks(client);

@@ -24,6 +24,11 @@ export interface StdioDescription {
   readonly args?: readonly string[] | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly cwd?: string | undefined;
+  /**
+   * Values that are taken out of what is kept of its stderr, wherever the server had them from. Those of `env`, and
+   * what looks like a secret in `args`, are taken out anyway.
+   */
+  readonly secrets?: readonly string[] | undefined;
 }
 
 export class StdioTransport implements Transport {

@@ -76,6 +76,7 @@ it('an operation and a recovery that were under way when the page was served', a
   const lost = files.status;
   const before = Date.now();
   const call = files.callTool(APPEND);
+  call.catch(() => {});
   const after = Date.now();
   await until(() => files.state === 'recreating');
   await server.until('the handshake is held', ({ held }) => held === 1);
@@ -87,7 +88,7 @@ it('an operation and a recovery that were under way when the page was served', a
   expect(operations?.[0]?.since).toBeGreaterThanOrEqual(before);
   expect(operations?.[0]?.since).toBeLessThanOrEqual(after);
   expect(recoveries).toEqual([
-    expect.objectContaining({ cause: 'connection-closed', lostAt: lost.since, wantedAt: since }),
+    expect.objectContaining({ cause: 'connection-closed', lostAt: lost.lastError?.at, wantedAt: since }),
   ]);
   expect(recoveries?.[0], 'nobody has counted').not.toHaveProperty('attempts');
   await server.when('initialize', 'answer');
@@ -95,7 +96,26 @@ it('an operation and a recovery that were under way when the page was served', a
   const recovered = await until(() =>
     [...onlooker.recoveries.values()].find(({ outcome }) => outcome === 'recreated'),
   );
-  expect(recovered).toMatchObject({ id: recoveries?.[0]?.id, lostAt: lost.since, generation: 2 });
+  expect(recovered).toMatchObject({ id: recoveries?.[0]?.id, lostAt: lost.lastError?.at, generation: 2 });
+});
+
+it('a recreation that the host asked for has nothing to do with an earlier loss', async () => {
+  const server = await FaultServer.start();
+  const supervisor = supervise();
+  opened.push(server);
+  const files = supervisor.own('files', { transport: server.target });
+  await files.callTool(APPEND);
+  await server.evict();
+  await files.callTool(APPEND);
+  await server.when('initialize', 'hold');
+  const again = files.reconnect();
+  again.catch(() => {});
+  await until(() => files.state === 'recreating');
+  const { since } = files.status;
+  const { snapshot } = await look(await serve(supervisor));
+  expect(snapshot?.recoveries).toMatchObject([{ cause: 'requested', lostAt: since, wantedAt: since }]);
+  await server.when('initialize', 'answer');
+  await again;
 });
 
 it('what is no supervisor of this package is refused, and its port is left', async () => {

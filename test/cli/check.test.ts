@@ -118,6 +118,6 @@ it('what was filled in is not shown, wherever it stands', async () => {
   const args = ['-e', script, '--', 'postgres://me:${SECRET_VALUE}@db/', '${SECRET_VALUE}'];
   const config = configFile({ mcpServers: { broken: { command: process.execPath, args } } });
   const { stdout } = await runCli(['check', '--config', config], { SECRET_VALUE: SECRET });
-  expect(stdout).toContain('| postgres:[redacted],[redacted]');
+  expect(stdout).toContain('| postgres://me:[redacted]@db/,[redacted]');
   expect(stdout).not.toContain(SECRET);
 });

@@ -100,8 +100,10 @@ it('a configuration may have comments, trailing commas and a byte order mark, an
     },
   }`;
   expect(readServers(configFile(content), { EMPTY: '' }).get('files')).toEqual({
-    transport: { kind: 'stdio', command: 'node', args: ['a.mjs'] },
-    filled: ['a.mjs'],
+    kind: 'stdio',
+    command: 'node',
+    args: ['a.mjs'],
+    secrets: [],
   });
 });
 

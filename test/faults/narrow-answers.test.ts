@@ -118,7 +118,8 @@ it('stderr: secrets in secrets, and in arguments', async () => {
   const args = [
     ...['--header', 'Authorization: Bearer token-hush'],
     ...['--api-key', 'key-hush', '--token=hush-hush-hush', 'PASSWORD=word-hush', 'Cookie:biscuit-hush'],
-    ...['-y', '@scope/server', '/srv/files'],
+    ...['-Dapi.key=d-hush', '--header=X-Api-Key: x-hush', 'https://me:pw-hush@host/path?key=q-hush'],
+    ...['-y', '@scope/server', '/srv/files', '--no-auth', '--message=list all files'],
   ];
   const env = { A: 'abcd', B: 'abcd-efgh-ijkl' };
   const transport = new StdioTransport(

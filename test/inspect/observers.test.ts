@@ -1,4 +1,7 @@
 /** `createSupervisor({ inspect })`: any observer, and whatever it does, no call suffers. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { createInspector, type StatelyInspectionEvent } from '@statelyai/inspect';
 import { expect, it, vi } from 'vitest';
 import type { AnyActorRef, InspectionEvent } from 'xstate';
@@ -125,6 +128,12 @@ it('one that falls far behind is not told everything, which is said once', async
   await expect.poll(() => told).toBeGreaterThan(0);
   expect(told).toBeLessThanOrEqual(20_000);
   expect(errors).toEqual(['The inspect observer is too slow: it is not told everything']);
+});
+
+it('is told everything, however slow it is, before the process ends', async () => {
+  const host = fileURLToPath(new URL('./slow-observer.ts', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', host]);
+  expect(stdout).toBe('20 connections, true\n');
 });
 
 it('is told of each end, also of those that came long ago', () => {

@@ -96,10 +96,13 @@ it('a span that could not be begun: its operation is not taken for that of anoth
   await list;
 });
 
-it('a span processor that throws: what is counted is counted all the same', async () => {
+it.each([
+  ['at the start of a span', { onStart: boom, onEnd: () => {} }],
+  ['at its end', { onStart: () => {}, onEnd: boom }],
+])('a span processor that throws %s: what is counted is counted all the same', async (_when, hooks) => {
   await using server = await FaultServer.start();
   await using recorder = new Recorder();
-  const broken = { onStart: () => {}, onEnd: boom, forceFlush: async () => {}, shutdown: async () => {} };
+  const broken = { ...hooks, forceFlush: async () => {}, shutdown: async () => {} };
   const tracerProvider = new BasicTracerProvider({ spanProcessors: [broken] });
   const supervisor = createSupervisor({
     clientInfo: { name: 'test-host', version: '1.0.0' },

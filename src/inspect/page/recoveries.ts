@@ -43,14 +43,15 @@ export class Recoveries {
     const status = this.#supervisor.connections.get(step.connection)?.status;
     const found = this.#begun({ ...step, path: [step.to] });
     if (status === undefined || found === undefined) return undefined;
-    const { state, since, reason, lastError } = status;
+    const { state, since, reason, lastError, generation } = status;
+    const isLoss = lastError?.cause === reason && lastError?.generation === generation;
     return {
       ...found,
       cause: reason,
       lastCause: reason,
       attempts: undefined,
-      // It is recreated since somebody wanted it; what was held against it last was before that.
-      lostAt: Math.min(since, lastError?.at ?? since),
+      // It is recreated since somebody wanted it, which may be long after the loss.
+      lostAt: isLoss ? Math.min(since, lastError.at) : since,
       wantedAt: state === 'recreating' ? since : undefined,
     };
   }

@@ -63,7 +63,9 @@ export class Chart {
   }
 
   async #load() {
-    const text = await (await fetch(this.#file)).text();
+    const answer = await fetch(this.#file);
+    if (!answer.ok) throw new Error(`${this.#file}: ${answer.status}`);
+    const text = await answer.text();
     const { documentElement } = new DOMParser().parseFromString(text, 'image/svg+xml');
     const svg = /** @type {SVGElement} */ (
       /** @type {unknown} */ (document.importNode(documentElement, true))
