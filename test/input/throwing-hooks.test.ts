@@ -2,6 +2,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { expect, it } from 'vitest';
 import { createSupervisor, type OwnOptions } from '../../src/index.ts';
+import { FaultServer } from '../../src/testing/index.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
 import { callTool, http, own, settled, stdio } from '../support/owned.ts';
 import { sharedServer } from '../support/shared-server.ts';
@@ -151,4 +152,24 @@ it('progress callbacks that throw: the call goes on', async () => {
   await until(() => server.ledger.runs('p') === 1);
   await callTool(owned, 'append', { key: 'next' });
   expect([server.ledger.runs('next'), owned.handle.generation]).toEqual([1, 1]);
+});
+
+it('an onclose that the host sets in the middle of a handshake is called when the connection closes', async () => {
+  await using server = await FaultServer.start({ transport: 'stdio' });
+  await server.when('initialize', 'hold');
+  let client: Client | undefined;
+  await using supervisor = createSupervisor({
+    clientInfo,
+    setup: (made) => {
+      client = made;
+    },
+  });
+  const files = supervisor.own('files', { transport: server.target });
+  await server.until('the handshake is held', ({ held }) => held === 1);
+  let closes = 0;
+  if (client !== undefined) client.onclose = () => void closes++;
+  await server.when('initialize', 'answer');
+  await files.ping();
+  await server.kill();
+  await until(() => closes === 1, { what: 'its call' });
 });
