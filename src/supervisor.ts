@@ -40,7 +40,8 @@ export interface SupervisorOptions {
    * Looks on at the machines: any XState inspection observer, such as `statelyInspector()` of `mcp-steward/inspect`
    * or the `inspect` of an inspector of `@statelyai/inspect`. It is told soon after each step, in order, and never
    * in the middle of one; what it throws harms no call. It runs on the host's own thread, a few milliseconds at a
-   * time; one that falls behind by 20 000 events is not told all of them. No machine holds a header, a token, an argument, a result or an error text.
+   * time; one that falls behind by 20 000 events is not told all of them. No machine holds a header, a token, an
+   * argument, a result or an error text.
    */
   readonly inspect?: InspectionObserver | undefined;
   /** Traces and metrics: `openTelemetry()` of `mcp-steward/opentelemetry`. */

@@ -5,7 +5,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 type Interrupt = (typeof SIGNALS)[number];
 
-/** Keeps the process until it is interrupted. Who does it twice does not want to wait for what is still to be closed. */
+/** Keeps the process until it is interrupted. Who does that twice does not want to wait for what is still open. */
 export function untilInterrupted(): Promise<void> {
   return new Promise((resolve) => {
     const alive = setInterval(() => {}, 60_000);

@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** The command line. Exit codes: 0 all is well; 1 a server is not; 2 the command or its configuration is wrong; 128 and its number at a signal. */
+/**
+ * The command line. Exit codes: 0 all is well; 1 a server is not; 2 the command or its configuration is wrong; 128
+ * and its number at a signal.
+ */
 import { InvalidOptionsError } from '../errors.ts';
 import { printable } from './printable.ts';
 import { run } from './run.ts';

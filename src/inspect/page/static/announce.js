@@ -25,7 +25,11 @@ export function announce(store) {
   }
 }
 
-/** Whether what is shown is what is so; what lasts only a moment is not worth a word. @param {import('./store.js').Store} store */
+/**
+ * Whether what is shown is what is so; what lasts only a moment is not worth a word.
+ *
+ * @param {import('./store.js').Store} store
+ */
 function sayStream({ stream }) {
   const { tone, text } = conditionOf(stream);
   const now = `${tone} ${stream.state}`;

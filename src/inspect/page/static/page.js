@@ -38,7 +38,12 @@ function draw(sections) {
   announce(store);
 }
 
-/** The focus of what was moved, has gone or cannot be used any more stays in its section. @param {Element} lost @param {HTMLElement} root */
+/**
+ * The focus of what was moved, has gone or cannot be used any more stays in its section.
+ *
+ * @param {Element} lost
+ * @param {HTMLElement} root
+ */
 function keepFocus(lost, root) {
   const isUsable = root.contains(lost) && !lost.matches(':disabled');
   const next = isUsable ? lost : root.querySelector('[tabindex="0"], button:enabled');

@@ -39,7 +39,12 @@ function listen(store) {
   });
 }
 
-/** Is it our host that does not let us in, or nobody there? @param {import('./store.js').Store} store @param {EventSource} refused */
+/**
+ * Is it our host that does not let us in, or nobody there?
+ *
+ * @param {import('./store.js').Store} store
+ * @param {EventSource} refused
+ */
 async function askAgain(store, refused) {
   const answer = await fetch(location.pathname + location.search, { method: 'HEAD' }).catch(() => undefined);
   if (source !== refused || document.hidden) return;
