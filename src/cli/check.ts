@@ -33,24 +33,24 @@ export async function check({ options }: Arguments): Promise<number> {
   // What the first dial would load is no part of how long a server takes.
   await preload([...servers.values()].map(({ kind }) => kind));
   await using supervisor = createSupervisor({ clientInfo: { name: 'mcp-steward', version: VERSION } });
-  const handles = [...servers].map(([name, transport]) =>
-    supervisor.own(name, { transport, lazy: true, recovery: { maxAttempts: 1 } }),
-  );
-  const reports = new Map<string, Report>();
-  const waiting = handles.values();
+  const checks = [...servers].map(([name, transport]) => ({
+    handle: supervisor.own(name, { transport, lazy: true, recovery: { maxAttempts: 1 } }),
+    transport,
+  }));
+  /** In the order of the configuration. */
+  const reports: Report[] = [];
+  const waiting = checks.entries();
   const checkSome = async () => {
-    for (const handle of waiting) {
-      const report = await reportOn(handle, servers.get(handle.name) as OwnedTransport);
-      reports.set(handle.name, report);
+    for (const [index, { handle, transport }] of waiting) {
+      const report = await reportOn(handle, transport);
+      reports[index] = report;
       if (!options.json) process.stdout.write(linesOf(report));
       await handle.close();
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, checkSome));
-  // In the order of the configuration.
-  const inOrder = [...servers.keys()].map((name) => reports.get(name) as Report);
-  if (options.json) process.stdout.write(`${JSON.stringify({ servers: inOrder }, null, 2)}\n`);
-  return inOrder.every(({ ok }) => ok) ? 0 : 1;
+  if (options.json) process.stdout.write(`${JSON.stringify({ servers: reports }, null, 2)}\n`);
+  return reports.every(({ ok }) => ok) ? 0 : 1;
 }
 
 async function reportOn(handle: OwnedConnection, transport: OwnedTransport): Promise<Report> {
@@ -63,10 +63,8 @@ async function reportOn(handle: OwnedConnection, transport: OwnedTransport): Pro
     return { server: handle.name, ok: true, connectMs, offer: await offerOf(handle) };
   } catch (error) {
     const { stderr = '' } = (error instanceof SupervisorError && error.evidence?.process) || {};
-    const told = {
-      error: `${textOf(error)}${hintFor(error, transport)}`,
-      ...(stderr ? { stderr } : {}),
-    };
+    const hint = connectMs === undefined ? hintFor(error, transport) : '';
+    const told = { error: `${textOf(error)}${hint}`, ...(stderr ? { stderr } : {}) };
     return { server: handle.name, ok: false, connectMs: connectMs ?? elapsed(), ...told };
   }
 }
@@ -82,7 +80,7 @@ function textOf(error: unknown): string {
   return `it connected, and then a list failed${typeof code === 'number' ? ` (${code})` : ''}`;
 }
 
-/** What the older transport answers to the newer one ("Backwards Compatibility" in the MCP specification). */
+/** What a server of the older transport answers to a first request of the newer one ("Backwards Compatibility" in the MCP specification). */
 function hintFor(error: unknown, { kind }: OwnedTransport): string {
   const { code } = Object(Object(error).cause) as { code?: unknown };
   const mayBeOlder = kind === 'http' && (code === 404 || code === 405);

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { FaultServer } from '../../src/testing/index.ts';
 import { refusingUrl } from '../support/refusing-url.ts';
 import { configFile, runCli } from './run-cli.ts';
 
+const JSON_OF_A_SESSION = { 'content-type': 'application/json', 'mcp-session-id': 'one' };
 const SECRET = 'hunter2-s3cr3t-value';
 
 /** A fault server as an entry of a host's configuration. */
@@ -111,6 +113,29 @@ it('a server that speaks the older transport may be meant', async () => {
   const { stdout } = await runCli(['check', '--config', config]);
   older.close();
   expect(stdout).toContain('It answered 405: it may speak the older HTTP+SSE, "type": "sse".');
+});
+
+it('but not one that has connected, and lost its session then', async () => {
+  const forgetful = createServer(async (request, response) => {
+    const { id, method, params } = JSON.parse(await text(request));
+    const result = {
+      protocolVersion: params?.protocolVersion,
+      capabilities: { tools: {} },
+      serverInfo: { name: 'forgetful', version: '1' },
+    };
+    if (id === undefined) response.writeHead(202).end();
+    else if (method !== 'initialize') response.writeHead(404).end();
+    else response.writeHead(200, JSON_OF_A_SESSION).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  });
+  forgetful.listen(0, '127.0.0.1');
+  await once(forgetful, 'listening');
+  const { port } = forgetful.address() as AddressInfo;
+  const config = configFile({ mcpServers: { forgetful: { url: `http://127.0.0.1:${port}/` } } });
+  const { code, stdout } = await runCli(['check', '--config', config]);
+  forgetful.close();
+  expect(stdout).toContain('forgetful  failed');
+  expect(stdout).not.toContain('older');
+  expect(code).toBe(1);
 });
 
 it('what was filled in is not shown, wherever it stands', async () => {
