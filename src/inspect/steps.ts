@@ -55,9 +55,9 @@ export function steps(emit: (step: Step) => void): Onlooker {
     if (machine === undefined) return;
     if (event.type === '@xstate.microstep') noteMicrostep(machine, event);
     if (taken === undefined) return;
-    const step = stepOf(connection, actor, taken, machine);
+    const step = stepOf(connection, actor, { ...taken, since }, machine);
     going.set(actor, { from: step.to, path: [], ignored: false });
-    emit({ ...step, since });
+    emit(step);
   };
 }
 
@@ -92,13 +92,14 @@ function noteMicrostep(machine: Going, event: InspectionEvent & { type: '@xstate
 function stepOf(
   connection: string,
   actor: AnyActorRef,
-  { event, snapshot }: Taken,
+  { event, snapshot, since }: Taken & Pick<Step, 'since'>,
   { from, path, ignored }: Going,
-): Omit<Step, 'since'> {
+): Step {
   const logic = machineOf(actor);
   const to = nameOf(snapshot.value);
   return {
     at: Date.now(),
+    since,
     connection,
     machine: logic.id === connectionMachine.id ? 'connection' : 'operation',
     actor: actor.sessionId,
