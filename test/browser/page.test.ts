@@ -308,7 +308,7 @@ inBrowser('on a phone', (open) => {
 inBrowser('a chart that could not be fetched', (open) => {
   it('is asked for again', async () => {
     const { served } = await host();
-    const page = await open(`${served.url}#`);
+    const page = await open(served.url);
     let refused = 0;
     await page.route('**/connection.svg', (route) => (refused++ === 0 ? route.abort() : route.continue()));
     await page.reload();
