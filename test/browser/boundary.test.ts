@@ -3,9 +3,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, it } from 'vitest';
-import { createSupervisor, type Supervisor } from '../../src/index.ts';
-import { type Page, type PageControls, servePage } from '../../src/inspect/page/serve-page.ts';
+import { describe, expect, it } from 'vitest';
 import { settled } from '../support/owned.ts';
 import { connectV1 } from '../support/raw-client.ts';
 import { sharedServer } from '../support/shared-server.ts';
@@ -13,25 +11,11 @@ import { stdioServer } from '../support/stdio-server.ts';
 import { until } from '../support/until.ts';
 import { inBrowser, rowOf } from './browser.ts';
 import { eventsOf, Onlooker } from './onlooker.ts';
+import { closeAfterEach, opens, serve, supervise } from './opened.ts';
 
 const shared = sharedServer();
 
-const opened: AsyncDisposable[] = [];
-afterEach(async () => {
-  for (const each of opened.splice(0).reverse()) await each[Symbol.asyncDispose]();
-});
-
-function supervise(): Supervisor {
-  const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' } });
-  opened.push(supervisor);
-  return supervisor;
-}
-
-async function serve(supervisor: Supervisor, controls: PageControls = {}): Promise<Page> {
-  const page = await servePage(supervisor, { controls });
-  opened.push(page);
-  return page;
-}
+closeAfterEach();
 
 interface Asked {
   readonly method?: string;
@@ -99,8 +83,10 @@ describe('who is let in', () => {
     const supervisor = supervise();
     supervisor.own('files', { connect: () => Promise.reject(new Error('never')), lazy: true });
     const { url } = await serve(supervisor, {
-      note: { label: 'Note it', run: (connection) => void used.push(connection) },
-      fail: { label: 'Fail', run: () => Promise.reject(new Error('never')) },
+      controls: {
+        note: { label: 'Note it', run: (connection) => void used.push(connection) },
+        fail: { label: 'Fail', run: () => Promise.reject(new Error('never')) },
+      },
     });
     const asked = (control: string, connection: string) => {
       const address = new URL(url);
@@ -196,7 +182,7 @@ inBrowser('nothing secret', (open) => {
     const served = await serve(supervisor);
     const page = await open(served.url);
     const onlooker = await Onlooker.of(served);
-    opened.push(onlooker);
+    opens(onlooker);
     const call = (name: string, tool = 'append') =>
       settled(
         supervisor.connections
@@ -229,7 +215,7 @@ inBrowser('nothing secret', (open) => {
     await call('http');
 
     const child = stdioServer({ stderr: `my token is ${SECRET}\n` });
-    opened.push(child);
+    opens(child);
     const { command, args } = child;
     supervisor.own('stdio', {
       transport: { kind: 'stdio', command, args, env: { TOKEN: SECRET } },
@@ -246,7 +232,7 @@ inBrowser('nothing secret', (open) => {
     await call('connect');
 
     const raw = await connectV1(url, { headers: { 'x-key': SECRET } });
-    opened.push(raw);
+    opens(raw);
     supervisor.adopt('mine', raw.client);
     await server.fault({ kind: 'status', status: 404, body: `unknown session ${SECRET}` });
     await call('mine');
@@ -257,7 +243,7 @@ inBrowser('nothing secret', (open) => {
     );
     for (const name of ['http', 'stdio', 'connect', 'mine']) await rowOf(page, name).click();
     const late = await Onlooker.of(served);
-    opened.push(late);
+    opens(late);
     for (const text of [onlooker.text, late.text, await page.content()]) {
       expect(text).toContain('failed-ownership');
       expect(PIECES.filter((piece) => text.includes(piece))).toEqual([]);

@@ -1,39 +1,18 @@
 // What a page is told that comes late, or of names that are taken again; the stream is read without a browser.
-import { afterEach, expect, it } from 'vitest';
-import { createSupervisor, type Supervisor } from '../../src/index.ts';
-import { type Page, servePage } from '../../src/inspect/page/serve-page.ts';
+import { expect, it } from 'vitest';
+import type { Supervisor } from '../../src/index.ts';
+import { servePage } from '../../src/inspect/page/serve-page.ts';
 import { FaultServer } from '../../src/testing/index.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
 import { until } from '../support/until.ts';
-import { Onlooker } from './onlooker.ts';
+import { closeAfterEach, look, opens, serve, supervise } from './opened.ts';
 
 expectNoCrashes();
 
 const LAZY = { connect: () => Promise.reject(new Error('never')), lazy: true } as const;
 const APPEND = { name: 'append', arguments: { key: 'a' } };
 
-const opened: AsyncDisposable[] = [];
-afterEach(async () => {
-  for (const each of opened.splice(0).reverse()) await each[Symbol.asyncDispose]();
-});
-
-function supervise(): Supervisor {
-  const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' } });
-  opened.push(supervisor);
-  return supervisor;
-}
-
-async function serve(supervisor: Supervisor): Promise<Page> {
-  const page = await servePage(supervisor);
-  opened.push(page);
-  return page;
-}
-
-async function look(page: Page): Promise<Onlooker> {
-  const onlooker = await Onlooker.of(page);
-  opened.push(onlooker);
-  return onlooker;
-}
+closeAfterEach();
 
 it('a name that is taken again before its last machine has told its end', async () => {
   const supervisor = supervise();
@@ -67,7 +46,7 @@ it('recoveries that last are all told, in the order in which they began, however
 it('an operation and a recovery that were under way when the page was served', async () => {
   const server = await FaultServer.start({ transport: 'stdio' });
   const supervisor = supervise();
-  opened.push(server);
+  opens(server);
   const files = supervisor.own('files', { transport: server.target });
   await files.callTool(APPEND);
   await server.when('initialize', 'hold');
@@ -102,7 +81,7 @@ it('an operation and a recovery that were under way when the page was served', a
 it('a recreation that the host asked for has nothing to do with an earlier loss', async () => {
   const server = await FaultServer.start();
   const supervisor = supervise();
-  opened.push(server);
+  opens(server);
   const files = supervisor.own('files', { transport: server.target });
   await files.callTool(APPEND);
   await server.evict();
@@ -119,10 +98,11 @@ it('a recreation that the host asked for has nothing to do with an earlier loss'
 });
 
 it('what is no supervisor of this package is refused, and its port is left', async () => {
-  const port = Number(new URL((await serve(supervise())).url).port);
-  await opened.pop()?.[Symbol.asyncDispose]();
+  const before = await servePage(supervise());
+  const port = Number(new URL(before.url).port);
+  await before.close();
   await expect(servePage({} as Supervisor, { port })).rejects.toThrow('expected a supervisor');
-  opened.push(await servePage(supervise(), { port }));
+  await serve(supervise(), { port });
 });
 
 it('only GET is a look', async () => {

@@ -1,40 +1,24 @@
 // The page in a real browser, over a real host whose real servers are killed.
-import { afterEach, expect, it } from 'vitest';
-import {
-  type ConnectionHandle,
-  createSupervisor,
-  type OwnedConnection,
-  type Supervisor,
-} from '../../src/index.ts';
-import { type Page, type PageControls, servePage } from '../../src/inspect/page/serve-page.ts';
+import { expect, it } from 'vitest';
+import type { ConnectionHandle, OwnedConnection, Supervisor } from '../../src/index.ts';
+import type { PageControls } from '../../src/inspect/page/serve-page.ts';
 import { FaultServer } from '../../src/testing/index.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
 import { until } from '../support/until.ts';
 import { inBrowser, logOf, rowOf, rowsOf, textOf } from './browser.ts';
+import { closeAfterEach, opens, serve, supervise } from './opened.ts';
 import { Storm, watchSmoothness } from './storm.ts';
 import { watchStreams } from './streams.ts';
 
 expectNoCrashes();
 const streams = watchStreams();
 
-const opened: AsyncDisposable[] = [];
-afterEach(async () => {
-  for (const each of opened.splice(0).reverse()) await each[Symbol.asyncDispose]();
-});
-
-async function serve(
-  supervisor: Supervisor,
-  options: { port?: number; controls?: PageControls } = {},
-): Promise<Page> {
-  const page = await servePage(supervisor, options);
-  opened.push(page);
-  return page;
-}
+closeAfterEach();
 
 async function host(controls: PageControls = {}) {
   const server = await FaultServer.start({ transport: 'stdio' });
-  const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' } });
-  opened.push(server, supervisor);
+  opens(server);
+  const supervisor = supervise();
   const files = supervisor.own('files', {
     transport: server.target,
     recovery: { initialBackoffMs: 1 },
@@ -289,8 +273,7 @@ inBrowser('what has gone', (open) => {
 
 inBrowser('on a phone', (open) => {
   it('what is chosen is brought into view', async () => {
-    const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' } });
-    opened.push(supervisor);
+    const supervisor = supervise();
     lazily(
       supervisor,
       Array.from({ length: 30 }, (_, n) => `server-${n + 1}`),
@@ -336,10 +319,9 @@ inBrowser('controls', (open) => {
 
 inBrowser('a thousand transitions a second', (open) => {
   it('leave the page as small as before, and the list as the host is', async () => {
-    const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' } });
-    opened.push(supervisor);
+    const supervisor = supervise();
     const storm = await Storm.over(supervisor, 20);
-    opened.push(storm);
+    opens(storm);
     const served = await serve(supervisor);
     const page = await open(served.url);
     const smoothness = await watchSmoothness(page);
@@ -355,8 +337,7 @@ inBrowser('a thousand transitions a second', (open) => {
   });
 
   it('and more than can be shown are counted', async () => {
-    const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' } });
-    opened.push(supervisor);
+    const supervisor = supervise();
     const served = await serve(supervisor);
     const page = await open(served.url);
     lazily(

@@ -1,50 +1,30 @@
 // What a page is told of a host: real servers are killed, and the stream is read without a browser.
 import { createConnection } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
-import {
-  type ConnectionHandle,
-  createSupervisor,
-  type OwnedConnection,
-  type Supervisor,
-} from '../../src/index.ts';
-import { type Page, servePage } from '../../src/inspect/page/serve-page.ts';
+import { describe, expect, it } from 'vitest';
+import type { ConnectionHandle, OwnedConnection } from '../../src/index.ts';
+import { servePage } from '../../src/inspect/page/serve-page.ts';
 import { FaultServer } from '../../src/testing/index.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
 import { connectV1, type Target } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
-import { eventsOf, Onlooker } from './onlooker.ts';
+import { eventsOf, type Onlooker } from './onlooker.ts';
+import { closeAfterEach, look, opens, serve, supervise } from './opened.ts';
 import { watchStreams } from './streams.ts';
 
 expectNoCrashes();
 const streams = watchStreams();
 
-const opened: AsyncDisposable[] = [];
-afterEach(async () => {
-  for (const each of opened.splice(0).reverse()) await each[Symbol.asyncDispose]();
-});
-
-function supervise(): Supervisor {
-  const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' } });
-  opened.push(supervisor);
-  return supervisor;
-}
+closeAfterEach();
 
 /** Its server is a child process, so that its end is noticed in one way only. */
 async function host() {
   const server = await FaultServer.start({ transport: 'stdio' });
   const supervisor = supervise();
   const files = supervisor.own('files', { transport: server.target, recovery: { initialBackoffMs: 1 } });
-  opened.push(server);
+  opens(server);
   await append(files);
-  const page = await servePage(supervisor);
-  opened.push(page);
+  const page = await serve(supervisor);
   return { server, supervisor, files, page };
-}
-
-async function look(page: Page): Promise<Onlooker> {
-  const onlooker = await Onlooker.of(page);
-  opened.push(onlooker);
-  return onlooker;
 }
 
 /** Kills the server; resolves when the connection has noticed. */
@@ -135,7 +115,7 @@ it('a budget that is spent', async () => {
 it('a caller’s connection is not recovered but given back', async () => {
   const { server, supervisor, page } = await host();
   const raw = await connectV1(server.target as unknown as Target);
-  opened.push(raw);
+  opens(raw);
   const mine = supervisor.adopt('mine', raw.client);
   const onlooker = await look(page);
   await lose(server, mine);
@@ -188,8 +168,7 @@ it('two who look on know the same, whenever they came', async () => {
 describe('while nobody looks on', () => {
   it('the last thousand steps are kept, and no more', async () => {
     const supervisor = supervise();
-    const page = await servePage(supervisor);
-    opened.push(page);
+    const page = await serve(supervisor);
     const lazy = { connect: () => Promise.reject(new Error('never')), lazy: true } as const;
     for (let n = 0; n < 1_250; n++) await supervisor.own(`c${n}`, lazy).close();
     const { snapshot } = await look(page);
@@ -203,8 +182,7 @@ describe('while nobody looks on', () => {
 
 it('one that does not read is cut off', async () => {
   const supervisor = supervise();
-  const page = await servePage(supervisor);
-  opened.push(page);
+  const page = await serve(supervisor);
   const { port, pathname, search } = eventsOf(page.url);
   const socket = createConnection(Number(port), '127.0.0.1').pause();
   socket.write(`GET ${pathname}${search} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`);
