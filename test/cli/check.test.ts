@@ -117,6 +117,8 @@ it('a server that speaks the older transport may be meant', async () => {
 
 it('but not one that has connected, and lost its session then', async () => {
   const forgetful = createServer(async (request, response) => {
+    // The stream of the session, and its end.
+    if (request.method !== 'POST') return void response.writeHead(405).end();
     const { id, method, params } = JSON.parse(await text(request));
     const result = {
       protocolVersion: params?.protocolVersion,
