@@ -2,17 +2,20 @@
  * One supervised connection to one MCP server.
  *
  * Invariants
- *  1. Nothing of a caller-owned connection is opened, closed or replaced: `open` is invoked only in states that
- *     no transition of a caller-owned connection enters.
- *  2. `lost` is the one decision point. Caller-owned leaves it for `failed-ownership`, always.
- *  3. A report about a generation that is not the current one changes nothing.
- *  4. At most one `open` runs at a time; leaving its state aborts it.
+ *  1. Nothing of a caller-owned connection is opened, closed or replaced: `retire` and `open` are invoked only in
+ *     states that no transition of a caller-owned connection enters.
+ *  2. `lost` is the one decision point. Caller-owned leaves it for `failed-ownership`, always. An owned one leaves it
+ *     if it is eager, or for a demand: of an operation that may be sent (again), as `mayBeSent` says.
+ *  3. A report or a demand that names a generation which is not the current one changes nothing.
+ *  4. At most one `open` runs at a time; leaving its state aborts it. No `open` of a recreation begins before `retire`
+ *     has said that what the generation before could clash with is gone.
  *  5. Attempts are counted when a dial starts and given back only after `stable`, never on entering `ready`:
  *     otherwise a flapping server would be dialled for ever. A trial after the cool-down is one attempt. Only
  *     the host's own `reconnect` gives them back too.
  *  6. The generation grows only when a handshake (or, for a caller-owned connection, a check) has finished.
- *  7. A suspicion starts at most one probe, does not leave `ready`, and is ignored while the only thing that
- *     silence could mean is that the server is busy.
+ *  7. A suspicion does not leave `ready`. Silence is a loss only of an owned connection, after `missedProbes`
+ *     unanswered probes in a row at growing distance and `silenceMs` (`busySilenceMs`) without any message, and never
+ *     while a call that was in flight before the first of these probes is; any message clears it.
  *  8. After `close` nothing is opened. `closed` is final.
  *
  * Legal transitions. What is not here is illegal: ignored, nothing sent, nothing changed. `own` is ownership
@@ -70,7 +73,7 @@
  *  closing                any    closed                 shut down
  */
 import { and, assign, emit, fromCallback, fromPromise, setup } from 'xstate';
-import { type Cause, maySendAgain, type OperationFacts, type Ownership } from './vocabulary.ts';
+import { type Cause, type DemandedOperation, mayBeSent, type Ownership } from './vocabulary.ts';
 
 export type ConnectionState =
   | 'idle'
@@ -89,7 +92,7 @@ export interface RecoveryBudget {
   readonly recreate: 'eager' | 'on-demand';
   /** Dials until a connection has been stable. */
   readonly maxAttempts: number;
-  /** The longest that one stay in `recreating` may last. */
+  /** The longest that one stay in `recreating` may last; of `connecting`, whatever follows its first dial. */
   readonly windowMs: number;
   /** How long a connection must stay ready before its attempts are given back. */
   readonly stableMs: number;
@@ -99,11 +102,21 @@ export interface RecoveryBudget {
   readonly initialBackoffMs: number;
   /** The upper bound of any delay that the server did not ask for. */
   readonly maxBackoffMs: number;
-  /** Unanswered heartbeats in a row that are a loss. */
-  readonly missedHeartbeats: number;
 }
 
-export interface ConnectionInput extends RecoveryBudget {
+/** What silence has to be before it is a loss. All durations in milliseconds. */
+export interface SilenceLimits {
+  /** Unanswered probes in a row. */
+  readonly missedProbes: number;
+  /** How long one probe is waited for; the distance to the next begins with it, and doubles. */
+  readonly probeTimeoutMs: number;
+  /** Without a message of any kind from the server. */
+  readonly silenceMs: number;
+  /** The same, while the server may still be working on what the host gave up. */
+  readonly busySilenceMs: number;
+}
+
+export interface ConnectionInput extends RecoveryBudget, SilenceLimits {
   readonly ownership: Ownership;
   /** Open nothing until the first demand. */
   readonly lazy: boolean;
@@ -118,29 +131,23 @@ export interface ConnectionContext extends ConnectionInput {
   readonly retryAfterMs: number;
   /** Why the connection is not ready. */
   readonly cause: Cause | null;
-  /** The operation that was stricken by the loss, and whether it is proven not to have run. */
-  readonly stricken: StrickenOperation | null;
-  /** An operation waits for the outcome of the running probe, and may be sent (again) after it. */
-  readonly wanted: boolean;
-  /** What the running probe is about. */
+  /** What the running probe, or the one to come, is about. */
   readonly suspicion: Cause | null;
-  /** Unanswered heartbeats in a row. */
+  /** Unanswered probes in a row. */
   readonly misses: number;
-}
-
-export interface StrickenOperation extends OperationFacts {
-  readonly execution: 'none' | 'unknown';
 }
 
 export type ConnectionEvent =
   /** An operation wants the connection. */
-  | { type: 'demand' }
+  | { type: 'demand'; generation: number; operation: DemandedOperation }
   /** The host wants a new generation now. */
   | { type: 'reconnect' }
   /** Definitive evidence that a generation is gone. */
-  | { type: 'lost'; generation: number; cause: Cause; stricken: StrickenOperation | null }
-  /** Evidence that is worth one probe. `busy`: other operations are in flight. */
-  | { type: 'suspected'; generation: number; cause: Cause; busy: boolean }
+  | { type: 'lost'; generation: number; cause: Cause }
+  /** Evidence that is worth one probe. */
+  | { type: 'suspected'; generation: number; cause: Cause }
+  /** A message came from the server. Said only while it is suspect. */
+  | { type: 'heard'; generation: number }
   /** The caller has put another connection in this one's place. */
   | { type: 'replaced' }
   /** The check of a supplied connection. */
@@ -153,14 +160,19 @@ export type ConnectionEmitted =
   | { type: 'entered'; state: ConnectionState; cause: Cause | null }
   | { type: 'lost'; generation: number; cause: Cause }
   | { type: 'opened'; generation: number }
-  | { type: 'probed'; generation: number };
+  /** A probe begins. */
+  | { type: 'suspected'; generation: number; cause: Cause }
+  /** A probe has ended, and the connection is not lost. */
+  | { type: 'probed'; generation: number; answered: boolean }
+  /** A message has ended the suspicion. */
+  | { type: 'cleared'; generation: number };
 
 export interface OpenInput {
   readonly generation: number;
   readonly attempt: number;
 }
 
-/** Why an `open` failed, as the rejected value of that actor. */
+/** Why a dial failed, as the rejected value of `open` and of `retire`. */
 export interface OpenFailure {
   readonly cause: Cause;
   /** Dialling again cannot help until something else changes (credentials, the command, the address). */
@@ -173,13 +185,40 @@ export interface ProbeInput {
   readonly suspicion: Cause | null;
 }
 
-/** `busy`: no answer, while operations were in flight. */
 export interface ProbeOutcome {
-  readonly verdict: 'usable' | 'lost' | 'unanswered' | 'busy';
+  readonly verdict: 'usable' | 'lost' | 'unanswered';
   readonly cause: Cause;
+  /** Of an unanswered one: what its silence has to be judged by. */
+  readonly silence?: SilenceFacts | undefined;
 }
 
-const CAUSES_THAT_BUSY_EXPLAINS: readonly Cause[] = ['timeout', 'heartbeat'];
+export interface SilenceFacts {
+  /** Since the last message of any kind. */
+  readonly silentMs: number;
+  /** The server may still be working on what the host gave up. */
+  readonly outstanding: boolean;
+  readonly inFlight: boolean;
+  /** A call is in flight that was in flight before the first of these unanswered probes. */
+  readonly earlierCallInFlight: boolean;
+}
+
+/** Suspicions of nothing but silence. In between two probes they add nothing. */
+const OF_SILENCE: readonly (Cause | null)[] = ['timeout', 'heartbeat'];
+
+function isLostBySilence(context: ConnectionContext, silence: SilenceFacts | undefined): boolean {
+  if (context.ownership !== 'supervisor' || silence === undefined) return false;
+  const { silentMs, outstanding, inFlight, earlierCallInFlight } = silence;
+  if (context.suspicion === 'host-slept' && !outstanding && !inFlight) return true;
+  if (earlierCallInFlight || context.misses + 1 < context.missedProbes) return false;
+  return silentMs >= (outstanding ? context.busySilenceMs : context.silenceMs);
+}
+
+/** Full jitter, so that connections which were lost together do not come back together; `random` is 0 to 1. */
+export function backoffMs(context: ConnectionContext, random: number): number {
+  const { attempts, initialBackoffMs, maxBackoffMs, retryAfterMs } = context;
+  const bound = Math.min(maxBackoffMs, initialBackoffMs * 2 ** Math.max(0, attempts - 1));
+  return Math.max(retryAfterMs, random * bound);
+}
 
 function missing(actor: string): never {
   throw new Error(`connection.machine: the actor "${actor}" must be provided`);
@@ -193,6 +232,8 @@ export const connectionMachine = setup({
     emitted: {} as ConnectionEmitted,
   },
   actors: {
+    /** Waits until what the generation before could clash with is gone. */
+    retire: fromPromise<void>(() => missing('retire')),
     /** Makes a client and finishes its handshake. */
     open: fromPromise<void, OpenInput>(() => missing('open')),
     /** Says whether what the caller supplied is connected. Never connects it. */
@@ -206,20 +247,17 @@ export const connectionMachine = setup({
     ownedByCaller: ({ context }) => context.ownership !== 'supervisor',
     ownedBySupervisor: ({ context }) => context.ownership === 'supervisor',
     startsAtOnce: ({ context }) => context.ownership === 'supervisor' && !context.lazy,
+    isEager: ({ context }) => context.recreate === 'eager',
+    operationMayBeSent: ({ context, event }) =>
+      event.type === 'demand' && event.generation === context.generation && mayBeSent(event.operation),
     isCurrentGeneration: ({ context, event }) =>
-      event.type === 'lost' && event.generation === context.generation,
-    deservesProbe: ({ context, event }) =>
-      event.type === 'suspected' &&
-      event.generation === context.generation &&
-      !(event.busy && CAUSES_THAT_BUSY_EXPLAINS.includes(event.cause)),
-    probeProvesLoss: ({ context }, outcome: ProbeOutcome) =>
-      outcome.verdict === 'lost' ||
-      (outcome.verdict === 'unanswered' &&
-        (context.suspicion !== 'heartbeat' || context.misses + 1 >= context.missedHeartbeats)),
-    recreationIsWanted: ({ context }) =>
-      context.recreate === 'eager' ||
-      context.wanted ||
-      (context.stricken !== null && maySendAgain(context.stricken.policy, context.stricken.execution)),
+      'generation' in event && event.generation === context.generation,
+    isMoreThanSilence: ({ event }) => event.type === 'suspected' && !OF_SILENCE.includes(event.cause),
+    probeProvesLoss: ({ context }, { verdict, silence }: ProbeOutcome) =>
+      verdict === 'lost' || (verdict === 'unanswered' && isLostBySilence(context, silence)),
+    probeIsUnanswered: (_, { verdict }: ProbeOutcome) => verdict === 'unanswered',
+    wasEverReady: ({ context }) => context.generation > 0,
+    isPastFirstDial: ({ context }) => context.attempts > 1,
     budgetIsSpent: ({ context }) => context.attempts >= context.maxAttempts,
     budgetIsLeft: ({ context }) => context.attempts < context.maxAttempts,
     needsNoBackoff: ({ context }) => context.attempts === 0 && context.retryAfterMs === 0,
@@ -238,15 +276,23 @@ export const connectionMachine = setup({
       cause: context.cause ?? 'unrecognised',
     })),
     announceGeneration: emit(({ context }) => ({ type: 'opened' as const, generation: context.generation })),
-    announceProbe: emit(({ context }) => ({ type: 'probed' as const, generation: context.generation })),
+    announceSuspicion: emit(({ context }) => ({
+      type: 'suspected' as const,
+      generation: context.generation,
+      cause: context.suspicion ?? 'unrecognised',
+    })),
+    announceProbe: emit(({ context }, params: { answered: boolean }) => ({
+      type: 'probed' as const,
+      generation: context.generation,
+      ...params,
+    })),
+    announceMessage: emit(({ context }) => ({ type: 'cleared' as const, generation: context.generation })),
     beginGeneration: assign(({ context }) => ({
       generation: context.generation + 1,
       retryAfterMs: 0,
       cause: null,
       suspicion: null,
-      wanted: false,
       misses: 0,
-      stricken: null,
     })),
     countAttempt: assign(({ context }) => ({ attempts: context.attempts + 1 })),
     giveBackAttempts: assign({ attempts: 0 }),
@@ -255,24 +301,19 @@ export const connectionMachine = setup({
       cause: failure.cause,
       retryAfterMs: failure.retryAfterMs,
     })),
-    rememberLoss: assign((_, params: { cause: Cause; stricken: StrickenOperation | null }) => params),
+    rememberLoss: assign((_, params: { cause: Cause }) => params),
     rememberSuspicion: assign((_, params: { cause: Cause }) => ({ suspicion: params.cause })),
-    noteDemand: assign({ wanted: true }),
-    forgetDemand: assign({ wanted: false }),
-    countMisses: assign(({ context }, outcome: ProbeOutcome) => ({
-      misses: outcome.verdict === 'unanswered' ? context.misses + 1 : 0,
-    })),
+    countMiss: assign(({ context }) => ({ misses: context.misses + 1 })),
+    clearSuspicion: assign({ suspicion: null, misses: 0 }),
   },
   delays: {
-    /** The upper bound; `src/` supplies full jitter. */
-    backoff: ({ context }) =>
-      Math.max(
-        context.retryAfterMs,
-        Math.min(context.maxBackoffMs, context.initialBackoffMs * 2 ** Math.max(0, context.attempts - 1)),
-      ),
+    /** The upper bound; `src/` supplies the randomness. */
+    backoff: ({ context }) => backoffMs(context, 1),
     window: ({ context }) => context.windowMs,
     stable: ({ context }) => context.stableMs,
     coolDown: ({ context }) => context.coolDownMs,
+    probeDistance: ({ context }) =>
+      Math.min(context.busySilenceMs, context.probeTimeoutMs * 2 ** Math.max(0, context.misses - 1)),
   },
 }).createMachine({
   id: 'connection',
@@ -282,8 +323,6 @@ export const connectionMachine = setup({
     attempts: 0,
     retryAfterMs: 0,
     cause: null,
-    stricken: null,
-    wanted: false,
     suspicion: null,
     misses: 0,
   }),
@@ -294,18 +333,20 @@ export const connectionMachine = setup({
       entry: { type: 'announce', params: { state: 'idle' } },
       always: [
         { guard: 'ownedByCaller', target: '#connection.connecting.checking' },
-        { guard: 'startsAtOnce', target: '#connection.connecting.opening' },
+        { guard: 'startsAtOnce', target: 'connecting' },
       ],
       on: {
-        demand: { target: '#connection.connecting.opening' },
-        reconnect: { target: '#connection.connecting.opening' },
+        demand: { guard: and(['ownedBySupervisor', 'operationMayBeSent']), target: 'connecting' },
+        reconnect: { target: 'connecting' },
         close: { target: 'closing' },
       },
     },
 
-    /** The first handshake of an owned connection; the check of a supplied one, which is never connected. */
+    /** Owned: all that comes before the first `ready`. Caller-owned: the check of what was supplied. */
     connecting: {
       entry: { type: 'announce', params: { state: 'connecting' } },
+      // The first dial may take as long as it likes: `npx` may have to download its package.
+      after: { window: { guard: 'isPastFirstDial', target: 'exhausted' } },
       on: { close: { target: 'closing' } },
       initial: 'opening',
       states: {
@@ -318,7 +359,7 @@ export const connectionMachine = setup({
             onError: [
               {
                 guard: { type: 'mayDialAgain', params: ({ event }) => event.error as OpenFailure },
-                target: '#connection.recreating',
+                target: 'backingOff',
                 actions: { type: 'rememberFailure', params: ({ event }) => event.error as OpenFailure },
               },
               {
@@ -328,13 +369,17 @@ export const connectionMachine = setup({
             ],
           },
         },
+        backingOff: {
+          after: { backoff: { target: 'opening' } },
+          on: { reconnect: { target: 'opening', actions: 'giveBackAttempts' } },
+        },
         checking: {
           invoke: { src: 'verify' },
           on: {
             verified: { target: '#connection.ready', actions: 'beginGeneration' },
             unverified: {
               target: '#connection.failed-ownership',
-              actions: { type: 'rememberLoss', params: { cause: 'not-connected', stricken: null } },
+              actions: { type: 'rememberLoss', params: { cause: 'not-connected' } },
             },
           },
         },
@@ -349,23 +394,17 @@ export const connectionMachine = setup({
         lost: {
           guard: 'isCurrentGeneration',
           target: 'lost',
-          actions: {
-            type: 'rememberLoss',
-            params: ({ event }) => ({ cause: event.cause, stricken: event.stricken }),
-          },
+          actions: { type: 'rememberLoss', params: ({ event }) => ({ cause: event.cause }) },
         },
         reconnect: {
           guard: 'ownedBySupervisor',
-          target: '#connection.recreating.opening',
-          actions: [
-            'giveBackAttempts',
-            { type: 'rememberLoss', params: { cause: 'requested', stricken: null } },
-          ],
+          target: 'recreating',
+          actions: ['giveBackAttempts', { type: 'rememberLoss', params: { cause: 'requested' } }],
         },
         replaced: {
           guard: 'ownedByCaller',
           target: '#connection.connecting.checking',
-          actions: { type: 'rememberLoss', params: { cause: 'replaced', stricken: null } },
+          actions: { type: 'rememberLoss', params: { cause: 'replaced' } },
         },
         close: { target: 'closing' },
       },
@@ -374,14 +413,14 @@ export const connectionMachine = setup({
         steady: {
           on: {
             suspected: {
-              guard: 'deservesProbe',
+              guard: 'isCurrentGeneration',
               target: 'probing',
               actions: { type: 'rememberSuspicion', params: ({ event }) => ({ cause: event.cause }) },
             },
           },
         },
         probing: {
-          on: { demand: { actions: 'noteDemand' } },
+          entry: 'announceSuspicion',
           invoke: {
             src: 'probe',
             input: ({ context }) => ({ generation: context.generation, suspicion: context.suspicion }),
@@ -389,43 +428,63 @@ export const connectionMachine = setup({
               {
                 guard: { type: 'probeProvesLoss', params: ({ event }) => event.output },
                 target: '#connection.lost',
-                actions: {
-                  type: 'rememberLoss',
-                  params: ({ event }) => ({ cause: event.output.cause, stricken: null }),
-                },
+                actions: { type: 'rememberLoss', params: ({ event }) => ({ cause: event.output.cause }) },
+              },
+              {
+                guard: { type: 'probeIsUnanswered', params: ({ event }) => event.output },
+                target: 'suspect',
+                actions: ['countMiss', { type: 'announceProbe', params: { answered: false } }],
               },
               {
                 target: 'steady',
-                actions: [
-                  { type: 'countMisses', params: ({ event }) => event.output },
-                  'forgetDemand',
-                  'announceProbe',
-                ],
+                actions: ['clearSuspicion', { type: 'announceProbe', params: { answered: true } }],
               },
             ],
             // A probe that could not even be sent proves nothing.
-            onError: { target: 'steady', actions: ['forgetDemand', 'announceProbe'] },
+            onError: {
+              target: 'steady',
+              actions: ['clearSuspicion', { type: 'announceProbe', params: { answered: false } }],
+            },
+          },
+        },
+        /** The last probe was not answered; the next one is to come. Calls are sent all the same. */
+        suspect: {
+          after: { probeDistance: { target: 'probing' } },
+          on: {
+            heard: {
+              guard: 'isCurrentGeneration',
+              target: 'steady',
+              actions: ['clearSuspicion', 'announceMessage'],
+            },
+            suspected: {
+              guard: and(['isCurrentGeneration', 'isMoreThanSilence']),
+              target: 'probing',
+              actions: { type: 'rememberSuspicion', params: ({ event }) => ({ cause: event.cause }) },
+            },
           },
         },
       },
     },
 
-    /** The one decision point: who owns it, and does an operation that may be sent again want it back? */
+    /** The one decision point: who owns it, and does an operation that may be sent (again) want it back? */
     lost: {
       entry: [{ type: 'announce', params: { state: 'lost' } }, 'announceLoss'],
       always: [
         { guard: 'ownedByCaller', target: 'failed-ownership' },
-        { guard: and(['recreationIsWanted', 'budgetIsSpent']), target: 'exhausted' },
-        { guard: 'recreationIsWanted', target: 'recreating' },
+        { guard: and(['isEager', 'budgetIsSpent']), target: 'exhausted' },
+        { guard: 'isEager', target: 'recreating' },
       ],
       on: {
-        demand: [{ guard: 'budgetIsLeft', target: 'recreating' }, { target: 'exhausted' }],
-        reconnect: { target: '#connection.recreating.opening', actions: 'giveBackAttempts' },
+        demand: [
+          { guard: and(['ownedBySupervisor', 'operationMayBeSent', 'budgetIsLeft']), target: 'recreating' },
+          { guard: and(['ownedBySupervisor', 'operationMayBeSent']), target: 'exhausted' },
+        ],
+        reconnect: { target: '#connection.recreating.retiring', actions: 'giveBackAttempts' },
         close: { target: 'closing' },
       },
     },
 
-    /** Owned only: wait, then make a new generation. */
+    /** Owned only: wait, let the generation before end where the two would clash, then make a new one. */
     recreating: {
       entry: { type: 'announce', params: { state: 'recreating' } },
       after: { window: { target: 'exhausted' } },
@@ -433,12 +492,29 @@ export const connectionMachine = setup({
       initial: 'backingOff',
       states: {
         backingOff: {
-          always: { guard: 'needsNoBackoff', target: 'opening' },
-          after: { backoff: { target: 'opening' } },
-          on: { reconnect: { target: 'opening', actions: 'giveBackAttempts' } },
+          always: { guard: 'needsNoBackoff', target: 'retiring' },
+          after: { backoff: { target: 'retiring' } },
+          on: { reconnect: { target: 'retiring', actions: 'giveBackAttempts' } },
+        },
+        retiring: {
+          entry: 'countAttempt',
+          invoke: {
+            src: 'retire',
+            onDone: { target: 'opening' },
+            onError: [
+              {
+                guard: { type: 'mayDialAgain', params: ({ event }) => event.error as OpenFailure },
+                target: 'backingOff',
+                actions: { type: 'rememberFailure', params: ({ event }) => event.error as OpenFailure },
+              },
+              {
+                target: '#connection.exhausted',
+                actions: { type: 'rememberFailure', params: ({ event }) => event.error as OpenFailure },
+              },
+            ],
+          },
         },
         opening: {
-          entry: 'countAttempt',
           invoke: {
             src: 'open',
             input: ({ context }) => ({ generation: context.generation + 1, attempt: context.attempts }),
@@ -472,13 +548,35 @@ export const connectionMachine = setup({
     exhausted: {
       entry: { type: 'announce', params: { state: 'exhausted' } },
       on: {
-        reconnect: { target: '#connection.recreating.opening', actions: 'giveBackAttempts' },
+        reconnect: [
+          {
+            guard: 'wasEverReady',
+            target: '#connection.recreating.retiring',
+            actions: 'giveBackAttempts',
+          },
+          { target: 'connecting', actions: 'giveBackAttempts' },
+        ],
         close: { target: 'closing' },
       },
       initial: 'cooling',
       states: {
         cooling: { after: { coolDown: { target: 'cooled' } } },
-        cooled: { on: { demand: { target: '#connection.recreating.opening', actions: 'allowOneTrial' } } },
+        cooled: {
+          on: {
+            demand: [
+              {
+                guard: and(['ownedBySupervisor', 'operationMayBeSent', 'wasEverReady']),
+                target: '#connection.recreating.retiring',
+                actions: 'allowOneTrial',
+              },
+              {
+                guard: and(['ownedBySupervisor', 'operationMayBeSent']),
+                target: '#connection.connecting',
+                actions: 'allowOneTrial',
+              },
+            ],
+          },
+        },
       },
     },
 

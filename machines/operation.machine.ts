@@ -3,7 +3,8 @@
  * succeeds never has one.
  *
  * Invariants
- *  1. An operation is sent again only where `maySendAgain` allows it, and at most `MAX_SENDS` times in all.
+ *  1. An operation is sent (again), and asks for a connection, only where `mayBeSent` allows it, and it is sent at
+ *     most `MAX_SENDS` times in all.
  *  2. An operation on a caller-owned connection is never sent again.
  *  3. A failure that is not a loss reaches the caller untouched.
  *  4. One deadline covers waiting and every send; while a send runs, the SDK's own timer keeps it. Pure: it has
@@ -62,9 +63,10 @@
 import { and, assign, setup } from 'xstate';
 import {
   type Cause,
+  type DemandedOperation,
   type Evidence,
   isStricken,
-  maySendAgain,
+  mayBeSent,
   type OperationFacts,
   type Ownership,
 } from './vocabulary.ts';
@@ -115,6 +117,11 @@ export type OperationEvent =
   /** The caller's own signal. */
   | { type: 'abort' };
 
+/** An operation as it asks for a connection. */
+function demandOf({ kind, policy, evidence }: OperationContext): DemandedOperation {
+  return { kind, policy, execution: evidence === null ? 'unsent' : evidence.execution };
+}
+
 function missing(action: string): never {
   throw new Error(`operation.machine: the action "${action}" must be provided`);
 }
@@ -126,21 +133,19 @@ export const operationMachine = setup({
     events: {} as OperationEvent,
   },
   guards: {
-    isNoLoss: ({ context }) => context.evidence !== null && !isStricken(context.evidence),
+    isNoLoss: ({ context }) => context.evidence !== null && !isStricken(context.evidence, context.ownership),
     needsProof: ({ context }) =>
       context.evidence?.connection === 'suspect' &&
       (context.ownership !== 'supervisor' || MAY_BE_NO_LOSS.includes(context.evidence.cause)),
     ownedByCallerAndLost: ({ context }) => context.ownership !== 'supervisor' && context.evidence !== null,
-    mayBeSent: ({ context }) => {
-      if (context.evidence === null) return context.admission === 'waits';
-      return context.sends < MAX_SENDS && maySendAgain(context.policy, context.evidence.execution);
-    },
+    isAdmitted: ({ context }) => context.evidence !== null || context.admission === 'waits',
+    mayBeSent: ({ context }) => context.sends < MAX_SENDS && mayBeSent(demandOf(context)),
     didNotRun: ({ context }) => context.evidence === null || context.evidence.execution === 'none',
     isOverdue: ({ context }) => context.overdue,
   },
   actions: {
     /** Tells the connection that it is wanted, and waits for its answer. */
-    demandConnection: () => missing('demandConnection'),
+    demandConnection: (_, _operation: DemandedOperation) => missing('demandConnection'),
     /** Waits for the outcome of the connection's probe. */
     awaitProof: () => missing('awaitProof'),
     /** Sends it on the current generation: `answered` or `failed` follows. */
@@ -181,8 +186,8 @@ export const operationMachine = setup({
         { guard: 'isNoLoss', target: 'passed-through' },
         { guard: 'needsProof', target: 'confirming' },
         { guard: 'ownedByCallerAndLost', target: 'refused' },
-        { guard: and(['mayBeSent', 'isOverdue']), target: 'timed-out' },
-        { guard: 'mayBeSent', target: 'awaiting' },
+        { guard: and(['isAdmitted', 'mayBeSent', 'isOverdue']), target: 'timed-out' },
+        { guard: and(['isAdmitted', 'mayBeSent']), target: 'awaiting' },
         { guard: 'didNotRun', target: 'unavailable' },
         { target: 'unknown-outcome' },
       ],
@@ -201,7 +206,7 @@ export const operationMachine = setup({
 
     /** Waits for a usable generation. */
     awaiting: {
-      entry: 'demandConnection',
+      entry: { type: 'demandConnection', params: ({ context }) => demandOf(context) },
       on: {
         usable: { target: 'sending' },
         unavailable: {

@@ -1,5 +1,5 @@
 /**
- * The words that both machines and all of `src/` share, and the one rule about sending an operation again.
+ * The words that both machines and all of `src/` share, and the one rule about sending an operation.
  * Plain data: nothing here knows the SDK, a clock or a socket.
  */
 
@@ -57,6 +57,8 @@ export const CAUSES = [
   'timeout',
   /** A liveness check that is sent at an interval. */
   'heartbeat',
+  /** The host's own process slept: its timers fired late, and what it was connected to may be gone. */
+  'host-slept',
   /** The stream on which the server pushes messages is gone, and is not coming back by itself. */
   'deaf',
   /** The caller aborted. */
@@ -67,6 +69,10 @@ export const CAUSES = [
   'http-refused',
   /** An HTTP status that leaves open whether the request ran. */
   'http-error',
+  /** A gateway's 5xx (500, 502, 504, 524 …): it may have run, and it says nothing about the session. */
+  'gateway-error',
+  /** A redirect that is not followed: the server is at another address. */
+  'redirected',
   /** The answer was not an MCP message. */
   'malformed-answer',
   /** The server answered with a JSON-RPC error. */
@@ -79,6 +85,8 @@ export const CAUSES = [
   'replaced',
   /** The host asked for a new connection. */
   'requested',
+  /** The server process of the generation before could not be ended, so no other was started beside it. */
+  'not-ended',
   /** The connection was closed by the host. */
   'closed',
 ] as const;
@@ -114,10 +122,23 @@ export interface OperationFacts {
   readonly policy: ReplayPolicy;
 }
 
-/** The rule of replay, stated once: proven unrun, or declared harmless to repeat. */
-export function maySendAgain(policy: ReplayPolicy, execution: Execution): boolean {
-  if (policy === 'never' || execution === 'answered') return false;
-  return policy === 'safe' || execution === 'none';
+/** An operation that wants a connection. `unsent`: no send of it has begun. */
+export interface DemandedOperation extends OperationFacts {
+  readonly execution: 'unsent' | Execution;
+}
+
+/** The rule of replay, stated once: never sent, proven unrun, or declared harmless to repeat. */
+export function mayBeSent({ policy, execution }: DemandedOperation): boolean {
+  switch (execution) {
+    case 'unsent':
+      return true;
+    case 'none':
+      return policy !== 'never';
+    case 'unknown':
+      return policy === 'safe';
+    case 'answered':
+      return false;
+  }
 }
 
 const CAUSES_THAT_STRIKE_BEFORE_PROOF: readonly Cause[] = [
@@ -128,8 +149,17 @@ const CAUSES_THAT_STRIKE_BEFORE_PROOF: readonly Cause[] = [
   'answer-lost',
 ];
 
-/** A stricken operation lost its answer, or was turned away by a connection that may be gone. */
-export function isStricken(evidence: Evidence): boolean {
-  if (evidence.connection === 'suspect') return CAUSES_THAT_STRIKE_BEFORE_PROOF.includes(evidence.cause);
-  return evidence.connection === 'lost';
+/**
+ * A stricken operation lost its answer, or was turned away, by a connection that may be gone, or by a gateway before
+ * a connection of ours.
+ */
+export function isStricken({ connection, cause }: Evidence, ownership: Ownership): boolean {
+  switch (connection) {
+    case 'lost':
+      return true;
+    case 'suspect':
+      return CAUSES_THAT_STRIKE_BEFORE_PROOF.includes(cause);
+    case 'usable':
+      return cause === 'gateway-error' && ownership === 'supervisor';
+  }
 }
