@@ -7,7 +7,7 @@ import type { EvidenceRule, Failure } from './failure.ts';
 import { authEvidence, httpEvidence, malformedEvidence } from './http.ts';
 import { rpcEvidence, timeoutEvidence, unsupportedEvidence } from './rpc.ts';
 import { socketEvidence } from './socket.ts';
-import { closedEvidence, notConnectedEvidence, unwrittenEvidence } from './stdio.ts';
+import { closedEvidence, notConnectedEvidence, unwrittenEvidence, writeCutEvidence } from './stdio.ts';
 
 const witnessedEvidence: EvidenceRule = ({ witnessed }) => witnessed;
 
@@ -20,6 +20,7 @@ const RULES: readonly EvidenceRule[] = [
   notConnectedEvidence,
   unsupportedEvidence,
   unwrittenEvidence,
+  writeCutEvidence,
   authEvidence,
   closedEvidence,
   timeoutEvidence,
