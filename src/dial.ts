@@ -13,18 +13,18 @@ import {
   transportOf,
 } from './transports/client-shape.ts';
 import { type Identity, makeClient, makeTransport, type OwnedTransport } from './transports/recipe.ts';
-import type { Witness } from './transports/witness.ts';
+import type { WireMonitor } from './transports/wire-monitor.ts';
 import { withinLimit } from './within-limit.ts';
 
 export type Recipe = { readonly transport: OwnedTransport } | { readonly connect: Connect };
 
 /** Whatever it has made by the time it is abandoned, or makes later, is closed. */
 export class Dial {
-  readonly isWitnessed: boolean;
+  readonly isMonitored: boolean;
   readonly #recipe: Recipe;
   readonly #identity: Identity;
   readonly #number: number;
-  readonly #witness: Witness;
+  readonly #monitor: WireMonitor;
   readonly #timeouts: Settings['timeouts'];
   readonly #stop = new AbortController();
   #transport: TransportShape | undefined;
@@ -39,15 +39,15 @@ export class Dial {
     recipe: Recipe,
     identity: Identity,
     number: number,
-    witness: Witness,
+    monitor: WireMonitor,
     timeouts: Settings['timeouts'],
   ) {
     this.#timeouts = timeouts;
     this.#recipe = recipe;
     this.#identity = identity;
     this.#number = number;
-    this.#witness = witness;
-    this.isWitnessed = 'transport' in recipe;
+    this.#monitor = monitor;
+    this.isMonitored = 'transport' in recipe;
   }
 
   /** Rejects when it failed, took too long or was aborted; then it has to be abandoned. */
@@ -77,7 +77,7 @@ export class Dial {
 
   /** The transport has closed by itself. Of a client that `connect` makes it is not known, and taken as so. */
   get closed(): boolean {
-    return this.#seen.closed || !this.isWitnessed;
+    return this.#seen.closed || !this.isMonitored;
   }
 
   evidence(cause: Cause): OperationFailure {
@@ -111,7 +111,7 @@ export class Dial {
     if (this.#ended === this.#transport) return;
     this.#ended = this.#transport;
     const client = this.#client ?? { close: async () => {} };
-    await new OwnedGeneration(this.#number, client as ClientShape, this.#transport, this.#witness).end(
+    await new OwnedGeneration(this.#number, client as ClientShape, this.#transport, this.#monitor).end(
       true,
       limitMs,
     );
@@ -119,7 +119,7 @@ export class Dial {
 
   async #handshake(description: OwnedTransport): Promise<OwnedGeneration> {
     const client = await makeClient(this.#identity);
-    const transport = await makeTransport(description, this.#witness, this.#timeouts.closeTimeoutMs);
+    const transport = await makeTransport(description, this.#monitor, this.#timeouts.closeTimeoutMs);
     this.#stop.signal.throwIfAborted();
     this.#transport = transport as TransportShape;
     this.#client = client as unknown as ClientShape;
@@ -128,21 +128,21 @@ export class Dial {
     transport.onclose = () => {
       seen.closed = true;
     };
-    this.#witness.watch(this.#transport, { overHttp: description.kind !== 'stdio', tellsStreamEnd: false });
+    this.#monitor.watch(this.#transport, { overHttp: description.kind !== 'stdio', tellsStreamEnd: false });
     // The SDK's own timer would send a cancellation, which `initialize` forbids; the limit around this is ours.
     this.#holdOpen(this.#transport);
-    await this.#witness.duringExchange(({ token }) =>
+    await this.#monitor.duringExchange(({ token }) =>
       client.connect(transport, { timeout: MAX_DURATION_MS, onresumptiontoken: token }),
     );
     this.#letClose();
-    return new OwnedGeneration(this.#number, this.#client, this.#transport, this.#witness);
+    return new OwnedGeneration(this.#number, this.#client, this.#transport, this.#monitor);
   }
 
   async #ask(connect: Connect): Promise<OwnedGeneration> {
     const client = await connect({
       signal: this.#stop.signal,
       generation: this.#number,
-      fetch: this.#witness.watchFetch(globalThis.fetch, 'http'),
+      fetch: this.#monitor.watchFetch(globalThis.fetch, 'http'),
     });
     const transport = isClient(client) ? transportOf(client) : undefined;
     if (transport === undefined) {
@@ -151,8 +151,8 @@ export class Dial {
     this.#client = client;
     this.#transport = transport;
     const overHttp = isOverHttp(transport);
-    this.#witness.watch(transport, { overHttp, tellsStreamEnd: overHttp && isVersion2(client) });
-    return new OwnedGeneration(this.#number, client, transport, this.#witness);
+    this.#monitor.watch(transport, { overHttp, tellsStreamEnd: overHttp && isVersion2(client) });
+    return new OwnedGeneration(this.#number, client, transport, this.#monitor);
   }
 }
 

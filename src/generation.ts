@@ -1,7 +1,7 @@
 /** One client of a connection, with the calls that are in flight on it. */
 import type { Cause, Evidence } from '../machines/vocabulary.ts';
 import { type Call, capOf, sendOptions } from './call.ts';
-import type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
+import type { CarriedSession, ProcessEnd, Reached } from './evidence/failure.ts';
 import { type RequestSignal, requestSignal } from './signals.ts';
 import type { Callable, CallOptions, ClientShape } from './transports/client-shape.ts';
 
@@ -11,8 +11,11 @@ export interface FailedSend {
   readonly generation: Generation;
   readonly error: unknown;
   readonly session: CarriedSession;
-  /** What the witness saw, where we own the transport. */
-  readonly witnessed: Evidence | undefined;
+  /** What the monitor saw, where we own the transport. */
+  readonly observed: Evidence | undefined;
+  /** Where the request ended up, and its JSON-RPC id, where we own the transport. */
+  readonly reached: Reached;
+  readonly requestId: string | number | undefined;
   /** An earlier request of the same call reached the server, or may have. */
   readonly earlierLegMayHaveRun: boolean;
   /** The cap on the whole call ended it. */

@@ -81,7 +81,9 @@ export class LentGeneration implements Generation {
           generation: this,
           error,
           session,
-          witnessed: undefined,
+          observed: undefined,
+          reached: 'endpoint',
+          requestId: undefined,
           // Nobody has counted the requests that the caller's client made of this call.
           earlierLegMayHaveRun: mayTakeSeveralRequests(this.#supplied),
           overdue: borrowed?.overdue() === true,

@@ -10,10 +10,13 @@ import {
   type TransportShape,
 } from './transports/client-shape.ts';
 import { type Exchange, headersCarrying } from './transports/exchange.ts';
-import { type Witness, witnessedBy } from './transports/witness.ts';
+import { type Retirement, settledByMonitor, type WireMonitor } from './transports/wire-monitor.ts';
 import { withinLimit } from './within-limit.ts';
 
-/** A generation that the supervisor made: its wire is witnessed, and it is ended here. */
+/** The SDK's words for a time-out and an abort, v1 and v2; an answer that says the same has been seen to come. */
+const GAVE_UP: readonly unknown[] = [-32001, 'REQUEST_TIMEOUT'];
+
+/** A generation that the supervisor made: its wire is monitored, and it is ended here. */
 export class OwnedGeneration implements Generation {
   readonly number: number;
   readonly client: Callable<ClientShape>;
@@ -21,20 +24,25 @@ export class OwnedGeneration implements Generation {
   gone: Cause | undefined;
   pingUnsupported = false;
   readonly #transport: TransportShape | undefined;
-  readonly #witness: Witness;
+  readonly #monitor: WireMonitor;
   readonly #isVersion2: boolean;
   #onIdle: (() => void) | undefined;
 
-  constructor(number: number, client: ClientShape, transport: TransportShape | undefined, witness: Witness) {
+  constructor(
+    number: number,
+    client: ClientShape,
+    transport: TransportShape | undefined,
+    monitor: WireMonitor,
+  ) {
     this.number = number;
     this.client = client as unknown as Callable<ClientShape>;
     this.#transport = transport;
-    this.#witness = witness;
+    this.#monitor = monitor;
     this.#isVersion2 = isVersion2(client);
   }
 
   get inFlight(): number {
-    return this.#witness.inFlight;
+    return this.#monitor.inFlight;
   }
 
   get session(): CarriedSession {
@@ -47,16 +55,16 @@ export class OwnedGeneration implements Generation {
 
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
     const { options, borrowed } = prepareOptions(call, leftMs);
-    const exchange = this.#witness.begin(call.options?.onresumptiontoken);
+    const exchange = this.#monitor.begin(call.options?.onresumptiontoken);
     options.onresumptiontoken = exchange.token;
     if (this.#isVersion2) options.headers = headersCarrying(exchange, options.headers);
     return ask(call, this.client, options).then(
       (result) => {
-        this.#settled(exchange, borrowed);
+        this.#settled(exchange, false, borrowed);
         return result;
       },
       (error: unknown) => {
-        this.#settled(exchange, borrowed);
+        this.#settled(exchange, GAVE_UP.includes(Object(error).code), borrowed);
         const overdue = borrowed?.overdue() === true;
         const session = carried(exchange.sessionId);
         return onFailure({
@@ -64,7 +72,9 @@ export class OwnedGeneration implements Generation {
           generation: this,
           error,
           session,
-          witnessed: witnessedBy(error),
+          observed: settledByMonitor(error),
+          reached: exchange.reached,
+          requestId: exchange.requestId,
           earlierLegMayHaveRun: exchange.earlierLegMayHaveRun,
           overdue,
         });
@@ -72,20 +82,20 @@ export class OwnedGeneration implements Generation {
     );
   }
 
-  #settled(exchange: Exchange, borrowed: RequestSignal | undefined): void {
-    this.#witness.end(exchange);
+  #settled(exchange: Exchange, gaveUp: boolean, borrowed: RequestSignal | undefined): void {
+    this.#monitor.end(exchange, gaveUp);
     borrowed?.release();
     if (this.#onIdle !== undefined && this.inFlight === 0) this.#onIdle();
   }
 
-  /** Its session is gone: answer streams that were cut will not be resumed. */
-  sessionIsGone(): void {
-    this.#witness.settleStalled();
+  /** Answer streams that are cut are not resumed any more. */
+  retire(how: Retirement): void {
+    this.#monitor.retire(how);
   }
 
   /** Nothing more can be answered on it. */
   answersAreLost(): void {
-    this.#witness.settleAll();
+    this.#monitor.settleAll();
   }
 
   /** Resolves when nothing is in flight, or when the limit has passed. */

@@ -13,7 +13,7 @@ import type { OwnedGeneration } from './owned-generation.ts';
 import { quietly } from './quietly.ts';
 import { type ClientShape, transportOf } from './transports/client-shape.ts';
 import type { Identity } from './transports/recipe.ts';
-import { Witness, witnessedBy } from './transports/witness.ts';
+import { type ServerHabits, settledByMonitor, WireMonitor } from './transports/wire-monitor.ts';
 
 /** The server has said that it does not know these sessions: there is nothing to DELETE. */
 const SESSION_IS_GONE: readonly Cause[] = ['session-unknown', 'session-rejected', 'session-error'];
@@ -37,6 +37,7 @@ export class OwnedLine implements Line {
   readonly #identity: Identity;
   readonly #timeouts: Settings['timeouts'];
   readonly #hooks: LineHooks;
+  readonly #habits: ServerHabits = { answersOnListenStream: false };
   readonly #used = new WeakSet<object>();
   readonly #lingering = new Set<() => void>();
   #finishing = false;
@@ -60,25 +61,29 @@ export class OwnedLine implements Line {
   async #open(number: number, signal: AbortSignal): Promise<Generation> {
     let generation: OwnedGeneration | undefined;
     let streamEnded = false;
-    const witness = new Witness({
-      suspected: () => this.#hooks.suspected(number, 'deaf'),
-      streamEnded: () => {
-        streamEnded = true;
-        if (generation !== undefined) this.#lose(generation, 'stream-ended');
+    const monitor = new WireMonitor(
+      {
+        suspected: () => this.#hooks.suspected(number, 'deaf'),
+        streamEnded: () => {
+          streamEnded = true;
+          if (generation !== undefined) this.#lose(generation, 'stream-ended');
+        },
+        heard: () => {},
       },
-    });
-    const dial = new Dial(this.#recipe, this.#identity, number, witness, this.#timeouts);
+      this.#habits,
+    );
+    const dial = new Dial(this.#recipe, this.#identity, number, monitor, this.#timeouts);
     try {
       generation = await dial.run(signal);
       this.#refuseUsed(generation.client);
       if (streamEnded || transportOf(generation.client as never) === undefined) {
         throw new Error('The connection closed as its handshake finished');
       }
-      this.#watch(generation, dial.isWitnessed);
+      this.#watch(generation, dial.isMonitored);
       this.lastDial = undefined;
       return generation;
     } catch (error) {
-      const failure = openFailure(error, dial.closed, witness.retryAfterMs);
+      const failure = openFailure(error, dial.closed, monitor.retryAfterMs);
       if (!signal.aborted) this.lastDial = { error, evidence: dial.evidence(failure.cause) };
       this.#inBackground(dial.abandon());
       throw failure;
@@ -93,7 +98,7 @@ export class OwnedLine implements Line {
     const owned = generation as OwnedGeneration;
     const { drainTimeoutMs, closeTimeoutMs } = this.#timeouts;
     const gone = SESSION_IS_GONE.includes(cause);
-    if (!AT_THE_HOSTS_WISH.includes(cause)) owned.sessionIsGone();
+    owned.retire(AT_THE_HOSTS_WISH.includes(cause) ? 'draining' : 'gone');
     this.#inBackground(
       owned
         .drain(drainTimeoutMs)
@@ -122,7 +127,7 @@ export class OwnedLine implements Line {
     });
   }
 
-  #watch(generation: OwnedGeneration, isWitnessed: boolean): void {
+  #watch(generation: OwnedGeneration, isMonitored: boolean): void {
     const client = generation.client as unknown as ClientShape;
     const { onclose, onerror } = client;
     client.onclose = () => {
@@ -132,8 +137,8 @@ export class OwnedLine implements Line {
     };
     client.onerror = (error) => {
       quietly(() => onerror?.call(client, error));
-      // Where we made the transport, the witness has seen the same, with the request that it concerns.
-      const hint = isWitnessed ? undefined : hintOf(error);
+      // Where we made the transport, the monitor has seen the same, with the request that it concerns.
+      const hint = isMonitored ? undefined : hintOf(error);
       if (hint === 'stream-ended') this.#lose(generation, hint);
       else if (hint !== undefined) this.#hooks.suspected(generation.number, 'deaf');
     };
@@ -162,7 +167,7 @@ function openFailure(error: unknown, transportClosed: boolean, retryAfterMs: num
   const shape = shapeOf(error);
   const { cause } = classify({
     ...NO_CALL,
-    witnessed: witnessedBy(error),
+    observed: settledByMonitor(error),
     error: shape,
     session: 'none',
     transportClosed,
