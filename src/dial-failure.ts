@@ -5,7 +5,7 @@ import type { Dial } from './dial.ts';
 import { classify } from './evidence/classify.ts';
 import { type ErrorShape, shapeOf } from './evidence/error-shape.ts';
 import { NO_CALL, type ProcessEnd } from './evidence/failure.ts';
-import { observedBy, type WireMonitor } from './transports/wire-monitor.ts';
+import { settledByMonitor, type WireMonitor } from './transports/wire-monitor.ts';
 
 export interface DialFailure extends OpenFailure {
   readonly error: unknown;
@@ -27,7 +27,7 @@ export function dialFailure(error: unknown, dial: Dial, monitor: WireMonitor): D
   const { status = 0 } = shape;
   const { cause } = classify({
     ...NO_CALL,
-    observed: observedBy(error),
+    observed: settledByMonitor(error),
     error: shape,
     session: 'none',
     transportClosed: dial.closed,

@@ -1,9 +1,7 @@
 import type { SilenceFacts } from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
 import type { Call } from './call.ts';
-import { shapeOf } from './evidence/error-shape.ts';
 import type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
-import { isTimeout } from './evidence/rpc.ts';
 import { ask, carried, type Generation, type OnFailure, prepareOptions } from './generation.ts';
 import { newPingHabits } from './probe.ts';
 import type { RequestSignal } from './signals.ts';
@@ -15,7 +13,10 @@ import {
   type TransportShape,
 } from './transports/client-shape.ts';
 import { type Exchange, headersCarrying } from './transports/exchange.ts';
-import { observedBy, type WireMonitor } from './transports/wire-monitor.ts';
+import { settledByMonitor, type WireMonitor } from './transports/wire-monitor.ts';
+
+/** The SDK's words for a time-out and an abort, v1 and v2; an answer that says the same has been seen to come. */
+const GAVE_UP: readonly unknown[] = [-32001, 'REQUEST_TIMEOUT'];
 
 /** In a row, without any message in between: then the session behind the gateway is in doubt. */
 const GATEWAY_ERRORS_IN_DOUBT = 3;
@@ -81,12 +82,11 @@ export class OwnedGeneration implements Generation {
         return result;
       },
       (error: unknown) => {
+        this.#settled(exchange, GAVE_UP.includes(Object(error).code), borrowed);
         const overdue = borrowed?.overdue() === true;
-        const aborted = call.options?.signal?.aborted === true;
-        this.#settled(exchange, aborted || isTimeout(shapeOf(error), overdue), borrowed);
         const session = carried(exchange.sessionId);
         const { requestId, reached, earlierLegMayHaveRun } = exchange;
-        const observed = observedBy(error);
+        const observed = settledByMonitor(error);
         return onFailure({
           call,
           generation: this,

@@ -26,7 +26,7 @@ export const DELETE_LIMIT_MS = 1_000;
  */
 const LINGER_MS = 250;
 
-export interface Retirement {
+export interface Ending {
   /** The next generation may begin. Rejects with `ProcessNotEndedError`. */
   readonly cleared: Promise<void>;
   /** Nothing of it is left, or it has been waited for long enough. */
@@ -52,7 +52,7 @@ export interface RetirementParts {
   readonly linger: (ms: number) => Promise<void>;
 }
 
-export function retire(parts: RetirementParts): Retirement {
+export function retire(parts: RetirementParts): Ending {
   const { generation, cause } = parts;
   generation.monitor.retire(AT_THE_HOSTS_WISH.includes(cause) ? 'draining' : 'gone');
   if (processOf(generation) !== undefined) {
@@ -117,7 +117,7 @@ export async function endProcess({
   if (survivors.length > 0) throw new ProcessNotEndedError(survivors, closeTimeoutMs);
 }
 
-function retireAtWish({ generation, timeouts }: RetirementParts): Retirement {
+function retireAtWish({ generation, timeouts }: RetirementParts): Ending {
   const { drainTimeoutMs, closeTimeoutMs } = timeouts;
   const ended = generation
     .drain(drainTimeoutMs)
@@ -126,7 +126,7 @@ function retireAtWish({ generation, timeouts }: RetirementParts): Retirement {
   return { cleared: ended, ended };
 }
 
-function retireSilent({ generation, timeouts }: RetirementParts): Retirement {
+function retireSilent({ generation, timeouts }: RetirementParts): Ending {
   const ended = endSession(generation, DELETE_LIMIT_MS).then(() =>
     closeClient(generation, timeouts.closeTimeoutMs),
   );
@@ -137,7 +137,7 @@ function retireSilent({ generation, timeouts }: RetirementParts): Retirement {
  * What is known to be gone holds nobody up. Calls whose exchange is open may still be answered, so the client is
  * closed after them; one that `connect` made is closed first, unless that would cut such a call.
  */
-function retireLost(parts: RetirementParts): Retirement {
+function retireLost(parts: RetirementParts): Ending {
   const { generation, isDescribed, timeouts, linger } = parts;
   const { drainTimeoutMs, closeTimeoutMs } = timeouts;
   const isClosed = generation.closed || !generation.overHttp;

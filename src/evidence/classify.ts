@@ -9,14 +9,14 @@ import { rpcEvidence, timeoutEvidence, unsupportedEvidence } from './rpc.ts';
 import { socketEvidence } from './socket.ts';
 import { closedEvidence, notConnectedEvidence, unwrittenEvidence, writeCutEvidence } from './stdio.ts';
 
-const witnessedEvidence: EvidenceRule = ({ witnessed }) => witnessed;
+const observedEvidence: EvidenceRule = ({ observed }) => observed;
 
 const abortedEvidence: EvidenceRule = ({ aborted }) =>
   aborted ? { connection: 'usable', execution: 'unknown', cause: 'aborted' } : undefined;
 
 const RULES: readonly EvidenceRule[] = [
   abortedEvidence,
-  witnessedEvidence,
+  observedEvidence,
   notConnectedEvidence,
   unsupportedEvidence,
   unwrittenEvidence,
