@@ -1,5 +1,6 @@
 /** What becomes of the calls of one connection: sent, waiting, judged when they fail, sent again or settled. */
 import type { ConnectionState } from '../machines/connection.machine.ts';
+import type { OperationInput } from '../machines/operation.machine.ts';
 import {
   type Cause,
   type DemandedOperation,
@@ -19,7 +20,6 @@ import { hostSleep } from './host-sleep.ts';
 import type { Inspection } from './inspection.ts';
 import type { Judge } from './judge.ts';
 import type { Logger } from './logger.ts';
-import type { OperationInput } from '../machines/operation.machine.ts';
 import { OPERATIONS, type OperationSpec, policyOf, ToolAnnotationsSeen } from './operations.ts';
 import type { Settings } from './options.ts';
 import type { AttachedTelemetry } from './telemetry.ts';
@@ -102,7 +102,8 @@ export class Calls {
   #begin(call: Call): Promise<unknown> {
     const generation = this.#parts.generations.current;
     if (generation === undefined) return this.#arrive(call);
-    if (hostSleep.sleptSince(generation.sleepsSeen, call.startedAt)) return this.#afterSleep(call, generation);
+    if (hostSleep.sleptSince(generation.sleepsSeen, call.startedAt))
+      return this.#afterSleep(call, generation);
     return this.#send(call, generation);
   }
 
@@ -208,7 +209,8 @@ export class Calls {
     const { number } = generation;
     const isDoubt = connection === 'suspect' || (cause === 'gateway-error' && generation.noteGatewayError());
     if (isDoubt) actor.tell({ type: 'suspected', generation: number, cause });
-    if (connection === 'lost' && execution !== 'answered') actor.tell({ type: 'lost', generation: number, cause });
+    if (connection === 'lost' && execution !== 'answered')
+      actor.tell({ type: 'lost', generation: number, cause });
   }
 
   #policyOf(call: Call): ReplayPolicy {

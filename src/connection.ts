@@ -31,9 +31,9 @@ import type { Settings } from './options.ts';
 import { probe } from './probe.ts';
 import { actionFor, type ConnectionStatus } from './status.ts';
 import type { AttachedTelemetry } from './telemetry.ts';
+import type { Callable, CallOptions, ClientShape } from './transports/client-shape.ts';
 import { whyOf } from './trouble-errors.ts';
 import { abortable } from './within-limit.ts';
-import type { Callable, CallOptions, ClientShape } from './transports/client-shape.ts';
 
 /** Where a wait for the connection ends. */
 const SETTLED: readonly ConnectionState[] = ['ready', 'exhausted', 'failed-ownership', 'closing', 'closed'];

@@ -40,7 +40,12 @@ export class OwnedGeneration implements Generation {
   #gatewayErrorsSince = 0;
   #onIdle: (() => void) | undefined;
 
-  constructor(number: number, client: ClientShape, transport: TransportShape | undefined, monitor: WireMonitor) {
+  constructor(
+    number: number,
+    client: ClientShape,
+    transport: TransportShape | undefined,
+    monitor: WireMonitor,
+  ) {
     this.number = number;
     this.client = client as unknown as Callable<ClientShape>;
     this.transport = transport;

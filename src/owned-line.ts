@@ -9,7 +9,14 @@ import type { FailedDial, Line, LineHooks } from './line.ts';
 import type { Settings } from './options.ts';
 import type { OwnedGeneration } from './owned-generation.ts';
 import { quietly } from './quietly.ts';
-import { DELETE_LIMIT_MS, endProcess, endSession, mayHaveSession, type RetirementParts, retire } from './retirement.ts';
+import {
+  DELETE_LIMIT_MS,
+  endProcess,
+  endSession,
+  mayHaveSession,
+  type RetirementParts,
+  retire,
+} from './retirement.ts';
 import { type ClientShape, transportOf } from './transports/client-shape.ts';
 import type { Identity } from './transports/recipe.ts';
 import { type ServerHabits, WireMonitor } from './transports/wire-monitor.ts';

@@ -65,11 +65,12 @@ export function retire(parts: RetirementParts): Ending {
 }
 
 /** May the server still have the session of this generation? */
-export function mayHaveSession({ generation, cause }: Pick<RetirementParts, 'generation' | 'cause'>): boolean {
+export function mayHaveSession({
+  generation,
+  cause,
+}: Pick<RetirementParts, 'generation' | 'cause'>): boolean {
   const { transport, monitor } = generation;
-  return (
-    transport?.sessionId !== undefined && !SESSION_IS_GONE.includes(cause) && !monitor.sessionEnded
-  );
+  return transport?.sessionId !== undefined && !SESSION_IS_GONE.includes(cause) && !monitor.sessionEnded;
 }
 
 /** Sends the DELETE that ends a session. Never rejects. */

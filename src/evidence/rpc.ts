@@ -28,9 +28,7 @@ export function isTimeout(error: ErrorShape, overdue: boolean): boolean {
 }
 
 export const timeoutEvidence: EvidenceRule = ({ error, overdue }) =>
-  isTimeout(error, overdue)
-    ? { connection: 'suspect', execution: 'unknown', cause: 'timeout' }
-    : undefined;
+  isTimeout(error, overdue) ? { connection: 'suspect', execution: 'unknown', cause: 'timeout' } : undefined;
 
 export const rpcEvidence: EvidenceRule = ({ error, trust404 }) => {
   if (!error.isRpc) return undefined;
