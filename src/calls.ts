@@ -9,6 +9,7 @@ import {
   type Ownership,
   type ReplayPolicy,
 } from '../machines/vocabulary.ts';
+import { abortError } from './abort-error.ts';
 import type { Ask } from './asks.ts';
 import { type Call, policyFacts, remainingMs, totalMs, wrongOption } from './call.ts';
 import { type Clock, foregroundClock } from './clock.ts';
@@ -63,6 +64,7 @@ export class Calls {
       delayedBy: () => actor.delayedBy,
       policyOf: (call) => this.#policyOf(call),
       demand: (operation) => this.#demand(operation),
+      abortError: (call, beforeCall) => this.#abortError(call, beforeCall),
       sendAgain: (call) => this.#sendAgain(call),
     });
   }
@@ -165,7 +167,9 @@ export class Calls {
 
   /** A call that finds no usable generation. */
   #arrive(call: Call): Promise<unknown> {
-    if (call.options?.signal?.aborted) return Promise.reject(call.options.signal.reason);
+    if (call.options?.signal?.aborted) {
+      return this.#abortError(call, true).then((error) => Promise.reject(error));
+    }
     if (this.#parts.actor.isClosed) return this.#refuseClosed(call);
     return this.#troubles.arrived(call, this.#admission(), this.#obstacle());
   }
@@ -211,6 +215,10 @@ export class Calls {
     if (isDoubt) actor.tell({ type: 'suspected', generation: number, cause });
     if (connection === 'lost' && execution !== 'answered')
       actor.tell({ type: 'lost', generation: number, cause });
+  }
+
+  #abortError({ options }: Call, beforeCall: boolean): Promise<unknown> {
+    return abortError(options?.signal?.reason, this.#parts.generations.last?.client, beforeCall);
   }
 
   #policyOf(call: Call): ReplayPolicy {

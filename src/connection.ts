@@ -14,14 +14,9 @@ import { Calls } from './calls.ts';
 import { ClientMethodsBase } from './client-methods.ts';
 import type { Clock } from './clock.ts';
 import { ConnectionActor } from './connection-actor.ts';
-import {
-  CallerOwnedConnectionLostError,
-  ConnectionClosedError,
-  ConnectionUnavailableError,
-} from './errors.ts';
+import type { SupervisorError } from './errors.ts';
 import type { ConnectionEvents } from './events.ts';
 import { Generations } from './generations.ts';
-import { hostSleep } from './host-sleep.ts';
 import type { Inspection } from './inspection.ts';
 import { Judge } from './judge.ts';
 import type { Line, LineHooks } from './line.ts';
@@ -29,10 +24,11 @@ import type { Logger } from './logger.ts';
 import type { OperationSpec } from './operations.ts';
 import type { Settings } from './options.ts';
 import { probe } from './probe.ts';
+import { stateError } from './state-error.ts';
 import { actionFor, type ConnectionStatus } from './status.ts';
 import type { AttachedTelemetry } from './telemetry.ts';
 import type { Callable, CallOptions, ClientShape } from './transports/client-shape.ts';
-import { whyOf } from './trouble-errors.ts';
+import { Watching } from './watching.ts';
 import { abortable } from './within-limit.ts';
 
 /** Where a wait for the connection ends. */
@@ -58,10 +54,7 @@ export class Connection extends ClientMethodsBase {
   readonly #calls: Calls;
   readonly #announcer: Announcer;
   readonly #actor: ConnectionActor;
-  #heartbeat: ReturnType<typeof setInterval> | undefined;
-  #isWatched = false;
-  /** A row of probes is under way. */
-  #isDoubted = false;
+  readonly #watching: Watching;
   #lastError: ConnectionStatus['lastError'];
 
   constructor({ name, ownership, settings, line, logger, clock, inspection, telemetry }: ConnectionParts) {
@@ -94,10 +87,14 @@ export class Connection extends ClientMethodsBase {
         entered: (state, from, cause) => this.#entered(state, from, cause),
         lost: (generation, cause) => this.#lost(generation, cause),
         opened: (generation) => this.#opened(generation),
-        suspected: () => this.#suspected(),
-        trusted: (answered) => this.#trusted(answered),
+        suspected: () => this.#watching.probeBegins(),
+        trusted: (answered) => {
+          this.#watching.probeEnded(answered);
+          this.#calls.connectionChanged();
+        },
       },
     );
+    this.#watching = new Watching(this.#actor, this.#generations, settings.liveness.heartbeatMs);
     this.#calls = new Calls({
       name,
       ownership,
@@ -223,10 +220,10 @@ export class Connection extends ClientMethodsBase {
   }
 
   #entered(state: ConnectionState, from: ConnectionState, cause: Cause | undefined): void {
-    this.#stopWatching();
+    this.#watching.stop();
     if (state === 'ready') {
       this.#generations.begin();
-      this.#startWatching();
+      this.#watching.start();
       this.#reportEarlyLoss();
     } else {
       this.#generations.retire(cause ?? 'closed');
@@ -257,78 +254,18 @@ export class Connection extends ClientMethodsBase {
     if (this.ownership === 'supervisor' && generation > 1) this.#announcer.recreated(generation);
   }
 
-  /** A row of probes has begun: what is in flight now has a right to its own deadline. */
-  #suspected(): void {
-    if (this.#isDoubted) return;
-    this.#isDoubted = true;
-    this.#generations.live?.beginDoubt();
-  }
-
-  #trusted(answered: boolean): void {
-    if (answered) this.#isDoubted = false;
-    else this.#generations.live?.reportNextMessage();
-    this.#generations.releaseCalls();
-    this.#calls.connectionChanged();
-  }
-
-  #startWatching(): void {
-    const { live } = this.#generations;
-    hostSleep.watch();
-    if (live !== undefined) live.sleepsSeen = hostSleep.count;
-    this.#isWatched = true;
-    const { heartbeatMs } = this.#settings.liveness;
-    if (heartbeatMs === undefined) return;
-    const beat = () =>
-      this.#actor.tell({ type: 'suspected', generation: this.generation, cause: 'heartbeat' });
-    this.#heartbeat = setInterval(beat, heartbeatMs);
-    (this.#heartbeat as { unref?: () => void }).unref?.();
-  }
-
-  #stopWatching(): void {
-    this.#isDoubted = false;
-    clearInterval(this.#heartbeat);
-    if (this.#isWatched) hostSleep.unwatch();
-    this.#isWatched = false;
-  }
-
   #settledAs(state: ConnectionState): void {
-    if (state === 'ready') return;
-    if (state === 'exhausted') throw this.#unavailableError();
-    if (state === 'failed-ownership') throw this.#lostError();
-    throw this.#closedError();
+    if (state !== 'ready') throw this.#errorOf(state);
   }
 
   #refuseIfClosed(): void {
-    if (this.#actor.isClosed) throw this.#closedError();
+    if (this.#actor.isClosed) throw this.#errorOf(this.state);
   }
 
-  #closedError(): ConnectionClosedError {
-    const { name: connection, ownership, generation } = this;
-    return new ConnectionClosedError({ connection, ownership, generation, sent: false });
-  }
-
-  #lostError(): CallerOwnedConnectionLostError {
-    const { name: connection, ownership, generation } = this;
-    const cause = this.#actor.cause ?? 'not-connected';
-    const evidence = { connection: 'lost', execution: 'none', cause } as const;
-    return new CallerOwnedConnectionLostError({ connection, ownership, generation, evidence, sent: false });
-  }
-
-  #unavailableError(): ConnectionUnavailableError {
+  #errorOf(state: ConnectionState): SupervisorError {
     const { name: connection, ownership, generation } = this;
     const { lastDial } = this.#generations.line;
-    return new ConnectionUnavailableError({
-      connection,
-      ownership,
-      generation,
-      evidence: lastDial?.evidence,
-      cause: lastDial?.error,
-      lastCause: lastDial?.evidence.cause ?? this.#actor.cause,
-      dialFailed: lastDial !== undefined,
-      redirectTarget: lastDial?.redirectTarget,
-      why: whyOf('budget-spent', lastDial),
-      sent: false,
-    });
+    return stateError(state, { connection, ownership, generation }, this.#actor.cause, lastDial);
   }
 }
 

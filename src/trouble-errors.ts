@@ -38,8 +38,6 @@ export function endingError(
   switch (state) {
     case 'passed-through':
       return error;
-    case 'cancelled':
-      return call.options?.signal?.reason;
     case 'refused':
       return new CallerOwnedConnectionLostError({ ...facts, evidence, cause: error });
     case 'unknown-outcome':

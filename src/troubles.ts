@@ -33,6 +33,7 @@ export interface TroubleHost {
   delayedBy(): Cause | undefined;
   policyOf(call: Call): ReplayPolicy;
   demand(operation: DemandedOperation): void;
+  abortError(call: Call, beforeCall: boolean): Promise<unknown>;
   /** Sends on the current generation. Rejects with a `JudgedFailure`. */
   sendAgain(call: Call): Promise<unknown>;
 }
@@ -210,7 +211,9 @@ export class Troubles {
       const complete = () => {
         end();
         log(trouble, actor.getSnapshot().value);
-        if (actor.getSnapshot().value === 'answered') resolve(trouble.result);
+        const { value } = actor.getSnapshot();
+        if (value === 'answered') resolve(trouble.result);
+        else if (value === 'cancelled') this.host.abortError(call, false).then(reject);
         else reject(this.#errorOf(trouble));
       };
       const error = (reason: unknown) => {

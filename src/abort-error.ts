@@ -1,0 +1,28 @@
+/** An abort by the caller while its operation waits, in the shape that the raw SDK gives it. */
+import { isVersion2 } from './transports/client-shape.ts';
+
+/** How SDK v2 tells its errors apart over copies of itself, for `instanceof`. */
+const BRANDS = Symbol.for('mcp.sdk.errorBrands');
+
+/** `beforeCall`: the signal was aborted when the operation was asked for. `client`: the last one, if there was any. */
+export async function abortError(
+  reason: unknown,
+  client: object | undefined,
+  beforeCall: boolean,
+): Promise<unknown> {
+  if (client !== undefined && isVersion2(client)) return version2Error(reason);
+  if (beforeCall) return reason;
+  const { ErrorCode, McpError } = await import('@modelcontextprotocol/sdk/types.js');
+  return reason instanceof McpError ? reason : new McpError(ErrorCode.RequestTimeout, String(reason));
+}
+
+/** By shape: SDK v2 is the host's, and not loaded here. */
+function version2Error(reason: unknown): unknown {
+  if (Object(reason).name === 'SdkError') return reason;
+  const error = Object.assign(new Error(String(reason)), {
+    name: 'SdkError',
+    code: 'REQUEST_TIMEOUT',
+    data: undefined,
+  });
+  return Object.defineProperty(error, BRANDS, { value: new Set(['mcp.SdkError']) });
+}

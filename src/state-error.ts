@@ -1,0 +1,39 @@
+/** Why a connection is not usable, as the error for those who waited for it without an operation. */
+import type { ConnectionState } from '../machines/connection.machine.ts';
+import type { Cause } from '../machines/vocabulary.ts';
+import {
+  CallerOwnedConnectionLostError,
+  ConnectionClosedError,
+  ConnectionUnavailableError,
+  type ErrorFacts,
+  type SupervisorError,
+} from './errors.ts';
+import type { FailedDial } from './line.ts';
+import { whyOf } from './trouble-errors.ts';
+
+export function stateError(
+  state: ConnectionState,
+  facts: Pick<ErrorFacts, 'connection' | 'ownership' | 'generation'>,
+  cause: Cause | undefined,
+  lastDial: FailedDial | undefined,
+): SupervisorError {
+  switch (state) {
+    case 'exhausted':
+      return new ConnectionUnavailableError({
+        ...facts,
+        evidence: lastDial?.evidence,
+        cause: lastDial?.error,
+        lastCause: lastDial?.evidence.cause ?? cause,
+        dialFailed: lastDial !== undefined,
+        redirectTarget: lastDial?.redirectTarget,
+        why: whyOf('budget-spent', lastDial),
+        sent: false,
+      });
+    case 'failed-ownership': {
+      const evidence = { connection: 'lost', execution: 'none', cause: cause ?? 'not-connected' } as const;
+      return new CallerOwnedConnectionLostError({ ...facts, evidence, sent: false });
+    }
+    default:
+      return new ConnectionClosedError({ ...facts, sent: false });
+  }
+}

@@ -1,0 +1,53 @@
+/** What is watched of a connection while it is ready: heartbeats, sleeps of the host, and rows of probes. */
+import type { ConnectionActor } from './connection-actor.ts';
+import type { Generations } from './generations.ts';
+import { hostSleep } from './host-sleep.ts';
+
+export class Watching {
+  readonly #actor: ConnectionActor;
+  readonly #generations: Generations;
+  readonly #heartbeatMs: number | undefined;
+  #heartbeat: ReturnType<typeof setInterval> | undefined;
+  #isRunning = false;
+  /** A row of probes is under way. */
+  #isDoubted = false;
+
+  constructor(actor: ConnectionActor, generations: Generations, heartbeatMs: number | undefined) {
+    this.#actor = actor;
+    this.#generations = generations;
+    this.#heartbeatMs = heartbeatMs;
+  }
+
+  start(): void {
+    this.#isRunning = true;
+    hostSleep.watch();
+    const { live, number: generation } = this.#generations;
+    if (live !== undefined) live.sleepsSeen = hostSleep.count;
+    if (this.#heartbeatMs === undefined) return;
+    const beat = () => this.#actor.tell({ type: 'suspected', generation, cause: 'heartbeat' });
+    this.#heartbeat = setInterval(beat, this.#heartbeatMs);
+    (this.#heartbeat as { unref?: () => void }).unref?.();
+  }
+
+  stop(): void {
+    if (!this.#isRunning) return;
+    this.#isRunning = false;
+    this.#isDoubted = false;
+    clearInterval(this.#heartbeat);
+    hostSleep.unwatch();
+  }
+
+  /** What is in flight as a row of probes begins has a right to its own deadline. */
+  probeBegins(): void {
+    if (this.#isDoubted) return;
+    this.#isDoubted = true;
+    this.#generations.live?.beginDoubt();
+  }
+
+  /** Any message ends the row. */
+  probeEnded(answered: boolean): void {
+    if (answered) this.#isDoubted = false;
+    else this.#generations.live?.reportNextMessage();
+    this.#generations.releaseCalls();
+  }
+}
