@@ -142,7 +142,8 @@ export class OwnedLine implements Line {
   }
 
   #noteFailure({ error, cause, permanent, retryAfterMs, process, redirectTarget }: DialFailure): OpenFailure {
-    const evidence = { connection: 'lost', execution: 'none', cause, process } as const;
+    const known = { connection: 'lost', execution: 'none', cause } as const;
+    const evidence = process === undefined ? known : { ...known, process };
     this.lastDial = { error, evidence, permanent, retryAfterMs, redirectTarget };
     return { cause, permanent, retryAfterMs };
   }

@@ -2,7 +2,10 @@
 import type { SystemCode } from './error-shape.ts';
 import type { EvidenceRule } from './failure.ts';
 
-/** Raised before a byte of the request could be written. */
+/** The system calls before a byte of the request can be written. */
+const CONNECT_PHASE_CALLS = /^(connect|getaddrinfo|spawn)/;
+
+/** The same, where the system call is not told. */
 const CONNECT_PHASE_CODES: readonly string[] = [
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -20,13 +23,14 @@ const CONNECT_PHASE_CODES: readonly string[] = [
 const VERIFICATION_CODE = /^(?!.*ALERT).*(CERT|ISSUER|LEAF_SIGNATURE)/;
 
 function isConnectPhase({ code, syscall }: SystemCode): boolean {
-  // ECONNRESET alone cannot tell: it occurs while connecting (proof) and while reading (no proof).
-  if (syscall === 'connect' || syscall === 'getaddrinfo' || syscall?.startsWith('spawn')) return true;
+  // The same codes occur while connecting (proof) and while reading (no proof): a network goes away in mid-answer.
+  if (syscall !== undefined) return CONNECT_PHASE_CALLS.test(syscall);
   return CONNECT_PHASE_CODES.includes(code) || VERIFICATION_CODE.test(code);
 }
 
 export const socketEvidence: EvidenceRule = ({ error }) => {
-  if (error.systemCodes.some(isConnectPhase)) {
+  // One of another phase on the chain says that something was tried before.
+  if (error.systemCodes.length > 0 && error.systemCodes.every(isConnectPhase)) {
     return { connection: 'suspect', execution: 'none', cause: 'unreachable' };
   }
   const cut =
