@@ -3,6 +3,7 @@ import type { Call } from './call.ts';
 import type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
 import { ask, carried, type Generation, type OnFailure, prepareOptions } from './generation.ts';
 import type { RequestSignal } from './signals.ts';
+import { settledByMonitor } from './transports/answer-lost.ts';
 import {
   type Callable,
   type ClientShape,
@@ -10,7 +11,7 @@ import {
   type TransportShape,
 } from './transports/client-shape.ts';
 import { type Exchange, headersCarrying } from './transports/exchange.ts';
-import { type Retirement, settledByMonitor, type WireMonitor } from './transports/wire-monitor.ts';
+import type { Retirement, WireMonitor } from './transports/wire-monitor.ts';
 import { withinLimit } from './within-limit.ts';
 
 /** The SDK's words for a time-out and an abort, v1 and v2; an answer that says the same has been seen to come. */

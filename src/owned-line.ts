@@ -11,9 +11,10 @@ import type { FailedDial, Line, LineHooks } from './line.ts';
 import type { Settings } from './options.ts';
 import type { OwnedGeneration } from './owned-generation.ts';
 import { quietly } from './quietly.ts';
+import { settledByMonitor } from './transports/answer-lost.ts';
 import { type ClientShape, transportOf } from './transports/client-shape.ts';
 import type { Identity } from './transports/recipe.ts';
-import { type ServerHabits, settledByMonitor, WireMonitor } from './transports/wire-monitor.ts';
+import { type ServerHabits, WireMonitor } from './transports/wire-monitor.ts';
 
 /** The server has said that it does not know these sessions: there is nothing to DELETE. */
 const SESSION_IS_GONE: readonly Cause[] = ['session-unknown', 'session-rejected', 'session-error'];
