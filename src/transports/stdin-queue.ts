@@ -73,24 +73,25 @@ export class StdinQueue {
     if (this.#isEnding) this.#stdin.end();
   }
 
-  #writeOne(text: string): Promise<{ code: string; cause?: Error } | undefined> {
+  #writeOne(text: string): Promise<{ code: string; cause?: Error | null | undefined } | undefined> {
     const stdin = this.#stdin;
     if (!stdin.writable) return Promise.resolve({ code: UNWRITTEN });
     return new Promise((resolve) => {
       let code = WRITE_CUT;
-      stdin.write(text, (cause) => resolve(cause ? { code, cause } : undefined));
+      // Node names no error when the child's exit has destroyed the stream in the middle of a write.
+      stdin.write(text, (cause) => resolve(cause || stdin.destroyed ? { code, cause } : undefined));
       // The first try is made at once, and one that fails has put nothing into the pipe.
       if (stdin.errored) code = UNWRITTEN;
     });
   }
 
-  #rejectWaiting(cause?: Error): void {
+  #rejectWaiting(cause?: Error | null): void {
     if (this.#waiting.size === 0) return;
     this.#reject([...this.#waiting], UNWRITTEN, cause);
     this.#waiting.clear();
   }
 
-  #reject(lines: readonly Line[], code: string, cause?: Error): void {
+  #reject(lines: readonly Line[], code: string, cause?: Error | null): void {
     const told = this.#beforeRejecting().then(async () => {
       for (const line of lines) {
         const error = new Error(MESSAGES[code], { cause });

@@ -87,10 +87,11 @@ export function defineTools(server, host, era) {
 
   tool(
     'exit',
-    { code: z.number().optional(), afterRun: z.boolean().optional() },
+    { code: z.number().optional(), afterRun: z.boolean().optional(), atOnce: z.boolean().optional() },
     undefined,
     (args, { run }) => {
       if (args.afterRun !== false) run();
+      if (args.atOnce) process.kill(process.pid, 'SIGKILL');
       process.stderr.write('fatal: the test server was told to exit\n', () => process.exit(args.code ?? 0));
       return new Promise(() => {});
     },
@@ -132,11 +133,12 @@ function defineStdioTools(tool, { ledger, options }) {
     setImmediate(() => closeSync(0)); // libuv never closes the descriptors 0 to 2 by itself
     setTimeout(() => process.exit(0), 60_000); // lives on, but not for ever
   });
-  tool('spawnGrandchild', {}, undefined, (_args, { run }) => {
+  const stdio = z.array(z.string()).optional();
+  tool('spawnGrandchild', { stdio }, undefined, (args, { run }) => {
     run();
     // The ledger's path is in its arguments, so that the harness knows the process for its own.
     const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)', options.ledger ?? ''], {
-      stdio: 'inherit',
+      stdio: args.stdio ?? 'inherit',
     });
     child.unref();
     ledger.write('grandchild', { child: child.pid });

@@ -7,6 +7,11 @@ export function isAlive(pid: number): boolean {
   return stat !== undefined && stat.state !== 'Z' && stat.state !== 'X';
 }
 
+/** The process group that it is in; undefined if there is no such process. */
+export function groupOf(pid: number): number | undefined {
+  return statOf(pid)?.group;
+}
+
 /** The living processes below `pid`, by /proc. A process whose parent has died is below it no longer. */
 export function descendants(pid: number): number[] {
   const children = new Map<number, number[]>();
@@ -38,12 +43,12 @@ export function isOurs(pid: number, mark: string): boolean {
   }
 }
 
-function statOf(pid: number): { state: string; ppid: number } | undefined {
+function statOf(pid: number): { state: string; ppid: number; group: number } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The second field, the name in brackets, may hold blanks.
-    const [state = '', ppid = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return { state, ppid: Number(ppid) };
+    const [state = '', ppid, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { state, ppid: Number(ppid), group: Number(group) };
   } catch {
     return undefined;
   }
