@@ -1,8 +1,9 @@
 /**
  * Figures beside the raw SDK client's: `npm run bench`, or `npm run bench -- --json`.
  * They are reported, not enforced: the exit code is 0 also where a limit is exceeded. `-- herd heap` runs those only.
+ * Without Chromium the page's figures are skipped.
  */
-import type { Figure, Measure } from './measure.ts';
+import type { Figure, Measure, Skipped } from './measure.ts';
 
 process.env.NODE_ENV = 'production';
 // undici leaves a listener per request on a transport's signal until they are collected, and warns of them.
@@ -23,19 +24,28 @@ const measures: Record<string, () => Promise<Measure>> = {
   import: async () => (await import('./measures/cold-import.ts')).coldImport,
 };
 
-const figures: Figure[] = [];
+if (asJson) console.log('[');
+let rows = 0;
 for (const [name, load] of Object.entries(measures)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   const measure = await load();
-  for (const figure of await measure()) {
-    figures.push(figure);
-    if (!asJson) show(figure);
-  }
+  const results = await measure();
+  // At once: an interrupted run keeps what it measured.
+  if (asJson) results.forEach(showRow);
+  else showLines(results);
+}
+if (asJson) console.log(']');
+
+function showRow({ name, limit, unit, ...result }: Figure | Skipped): void {
+  const outcome = 'skipped' in result ? { skipped: result.skipped } : { ratio: result.ratio };
+  console.log(`${rows++ === 0 ? ' ' : ','} ${JSON.stringify({ name, limit, unit, ...outcome })}`);
 }
 
-if (asJson) {
-  const rows = figures.map(({ name, ratio, limit, unit }) => ({ name, ratio, limit, unit }));
-  console.log(JSON.stringify(rows, null, 2));
+function showLines(results: readonly (Figure | Skipped)[]): void {
+  for (const result of results) if (!('skipped' in result)) show(result);
+  const skipped = results.filter((result) => 'skipped' in result);
+  const names = skipped.map(({ name }) => name).join('; ');
+  if (skipped[0] !== undefined) console.log(`skipped  ${names}: ${skipped[0].skipped}`);
 }
 
 function show({ name, ratio, limit, unit, detail }: Figure): void {

@@ -1,14 +1,14 @@
 /** Chromium for the tests of the page. Where there is none they are skipped, but not in the gate. */
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
-import { CHROMIUM, hasChromium, launchChromium } from './chromium.ts';
+import { hasChromium, launchChromium, NO_CHROMIUM } from './chromium.ts';
 
 export type OpenPage = (url: string, options?: BrowserContextOptions) => Promise<Page>;
 
 /** Starts one for these tests. */
 export function inChromium(name: string, tests: (browser: () => Browser) => void): void {
   const isMissing = !hasChromium();
-  if (isMissing) console.warn(`No Chromium at ${CHROMIUM}. Set CHROMIUM to where there is one.`);
+  if (isMissing) console.warn(NO_CHROMIUM);
   // Beside other tests on two cores, a browser needs seconds for what takes it milliseconds alone.
   describe.skipIf(isMissing && process.env.CI === undefined)(name, { timeout: 60_000 }, () => {
     let browser: Browser;

@@ -2,7 +2,9 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+export const NO_CHROMIUM = `No working Chromium at ${CHROMIUM}. Set CHROMIUM to the path of one.`;
 
 export function hasChromium(): boolean {
   return existsSync(CHROMIUM);

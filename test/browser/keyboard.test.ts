@@ -18,10 +18,16 @@ let served: Page;
 let servers: FaultServer[];
 let used: string[];
 
-/** One connection in each state where one can rest, operations in trouble, recoveries, and a control. */
+/** A connection in each state where one can rest, a suspect one, operations in trouble, recoveries, a control. */
 beforeAll(async () => {
-  servers = await Promise.all([FaultServer.start(), FaultServer.start(), FaultServer.start()]);
-  const [healthy, spent, shared] = servers as [FaultServer, FaultServer, FaultServer];
+  const four = await Promise.all([
+    FaultServer.start(),
+    FaultServer.start(),
+    FaultServer.start(),
+    FaultServer.start(),
+  ]);
+  servers = four;
+  const [healthy, spent, shared, silent] = four;
   supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' } });
   used = [];
   const note = { label: 'Note it', run: (connection: string) => void used.push(connection) };
@@ -31,18 +37,26 @@ beforeAll(async () => {
   const billing = supervisor.own('billing', { transport: spent.target, recovery });
   const calendar = supervisor.own('calendar', { transport: shared.target, recovery });
   supervisor.own('search', { transport: healthy.target, lazy: true });
+  const slow = supervisor.own('slow', {
+    transport: silent.target,
+    liveness: { probeTimeoutMs: 600_000 },
+  });
   const mine = supervisor.adopt(
     'mine',
     (await connectV1(new URL((shared.target as { url: string }).url))).client,
   );
   const append = { name: 'append', arguments: { key: 'a' } };
-  await Promise.all([files, billing, calendar, mine].map((each) => each.callTool(append)));
+  await Promise.all([files, billing, calendar, slow, mine].map((each) => each.callTool(append)));
   await spent.when('initialize', 'forbid');
   await shared.when('tools/call', 'lose-answer');
   for (const each of [healthy, spent]) await each.restart();
   await Promise.all([files, billing, calendar].map((each) => settled(each.callTool(append))));
   await shared.kill();
   await settled(mine.ping());
+  await silent.when('tools/call', 'ignore');
+  await silent.when('ping', 'hold');
+  slow.callTool(append, { timeout: 50 }).catch(() => {});
+  await silent.until('the probe is held', ({ held }) => held === 1);
 }, 60_000);
 afterAll(async () => {
   await served.close();
@@ -74,7 +88,7 @@ inBrowser('by keyboard alone', (open) => {
     const page = await open(served.url);
     await tabTo(page, /^files/);
     const names = await rowsOf(page).evaluateAll((rows) => rows.map((row) => row.getAttribute('data-name')));
-    expect(names).toEqual(['files', 'billing', 'calendar', 'search', 'mine']);
+    expect(names).toEqual(['files', 'billing', 'calendar', 'search', 'slow', 'mine']);
     const isChosen = async (name: string) => {
       expect(await rowOf(page, name).getAttribute('aria-selected')).toBe('true');
       expect(await focused(page)).toMatch(new RegExp(`^${name}`));
@@ -94,7 +108,7 @@ inBrowser('by keyboard alone', (open) => {
     }
     await page.keyboard.press('Tab');
     expect(await focused(page), 'one Tab leads out of the list').not.toMatch(
-      /^(files|billing|calendar|search)/,
+      /^(files|billing|calendar|search|slow)/,
     );
   });
 
@@ -163,7 +177,7 @@ inBrowser('axe-core finds nothing wrong', (open) => {
       async (_where, viewport) => {
         const page = await open(served.url, { colorScheme, viewport });
         await page.locator('.chart').waitFor();
-        for (const name of ['files', 'billing', 'mine']) {
+        for (const name of ['files', 'billing', 'slow', 'mine']) {
           await rowOf(page, name).click();
           expect(await violationsOf(page), name).toEqual([]);
         }

@@ -33,8 +33,8 @@ async function lose(server: FaultServer, connection: ConnectionHandle): Promise<
   await until(() => connection.state !== 'ready', { what: 'the loss' });
 }
 
-function append(connection: OwnedConnection): Promise<unknown> {
-  return connection.callTool({ name: 'append', arguments: { key: 'a' } });
+function append(connection: OwnedConnection, options?: { timeout: number }): Promise<unknown> {
+  return connection.callTool({ name: 'append', arguments: { key: 'a' } }, options);
 }
 
 function lazily(supervisor: Supervisor, names: readonly string[]): void {
@@ -107,6 +107,32 @@ inBrowser('a recovery before one’s eyes', (open) => {
     await lose(server, files);
     await append(files);
     await expect.poll(() => textOf(page.locator('[aria-live]'))).toBe('files: ready, steady, generation 2');
+  });
+});
+
+inBrowser('a suspect connection', (open) => {
+  it('is shown with the moment when that began, said, and found by a search', async () => {
+    const { server, files, served } = await host();
+    const page = await open(served.url);
+    await rowOf(page, 'files').click();
+    await server.when('tools/call', 'ignore');
+    await server.when('ping', 'hold');
+    const call = append(files, { timeout: 50 }).catch(() => {});
+    const since = /since \d\d:\d\d:\d\d\.\d{3}, \d+ s ago/i;
+    await expect.poll(() => textOf(rowOf(page, 'files'))).toMatch(new RegExp(`suspect ${since.source}`));
+    await expect
+      .poll(() => textOf(page.locator('#detail .figures')))
+      .toMatch(new RegExp(`Suspect ${since.source}`));
+    await expect.poll(() => textOf(page.locator('[aria-live]'))).toBe('files: ready, suspect, generation 1');
+    await page.getByLabel('Search connections').fill('suspect');
+    expect(await rowsOf(page).count()).toBe(1);
+    await server.when('ping', 'answer');
+    await call;
+    await expect.poll(() => rowsOf(page).count()).toBe(0);
+    await page.getByLabel('Search connections').fill('');
+    await expect.poll(() => textOf(rowOf(page, 'files'))).toContain('ready · owned');
+    expect(await textOf(rowOf(page, 'files'))).not.toContain('suspect');
+    expect(await textOf(page.locator('#detail .figures'))).not.toContain('Suspect');
   });
 });
 

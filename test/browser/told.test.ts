@@ -33,8 +33,8 @@ async function lose(server: FaultServer, connection: ConnectionHandle): Promise<
   await until(() => connection.state !== 'ready', { what: 'the loss' });
 }
 
-function append(connection: OwnedConnection): Promise<unknown> {
-  return connection.callTool({ name: 'append', arguments: { key: 'a' } });
+function append(connection: OwnedConnection, options?: { timeout: number }): Promise<unknown> {
+  return connection.callTool({ name: 'append', arguments: { key: 'a' } }, options);
 }
 
 const settled = (onlooker: Onlooker, outcome: string) =>
@@ -134,6 +134,36 @@ it('operations in flight and waiting are counted without a step that tells', asy
   await Promise.all(calls);
   await until(() => counts().at(-1) === 0);
   expect(onlooker.steps, 'calls that simply succeed have no machine').toEqual([]);
+});
+
+it('since when a connection is suspect, until it answers', async () => {
+  const { server, files, page } = await host();
+  const onlooker = await look(page);
+  const views = () => onlooker.changes.flatMap(({ connections }) => connections);
+  await server.when('tools/call', 'ignore');
+  await server.when('ping', 'hold');
+  const before = Date.now();
+  const call = append(files, { timeout: 50 }).catch(() => {});
+  await server.until('the probe is held', ({ held }) => held === 1);
+  const { suspectSince } = await until(() => views().find((view) => view.suspectSince !== undefined));
+  expect(suspectSince).toBeGreaterThanOrEqual(before);
+  expect(suspectSince).toBeLessThanOrEqual(Date.now());
+  await server.when('ping', 'answer');
+  await call;
+  await until(() => views().at(-1)?.path === 'ready.steady');
+  expect(views().at(-1)).not.toHaveProperty('suspectSince');
+});
+
+it('a heartbeat that is under way makes no connection suspect', async () => {
+  const { server, supervisor, page } = await host();
+  const beating = { transport: server.target, liveness: { heartbeatMs: 20, probeTimeoutMs: 600_000 } };
+  await append(supervisor.own('beating', beating));
+  const onlooker = await look(page);
+  await server.when('ping', 'hold');
+  await until(() => onlooker.pathsOf('beating').at(-1) === 'ready.probing');
+  await server.until('the heartbeat is held', ({ held }) => held === 1);
+  const views = onlooker.changes.flatMap(({ connections }) => connections);
+  expect(views.map(({ suspectSince }) => suspectSince)).toEqual(views.map(() => undefined));
 });
 
 it('a connection that was closed is told as closed', async () => {

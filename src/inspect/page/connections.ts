@@ -2,6 +2,7 @@
 import type { ConnectionState } from '../../../machines/connection.machine.ts';
 import { actionFor } from '../../status.ts';
 import type { Supervisor } from '../../supervisor.ts';
+import { isSuspect } from '../../suspicion.ts';
 import type { Step } from '../steps.ts';
 import { factsOf } from './facts.ts';
 import { trailAfter } from './trail.ts';
@@ -15,6 +16,7 @@ interface Machine {
   readonly last: Step;
   /** When it entered its outer state. */
   readonly since: number;
+  readonly suspectSince: number | undefined;
   readonly trail: Trail;
 }
 
@@ -34,14 +36,16 @@ export class Connections {
   take(step: Step): readonly string[] {
     if (step.machine !== 'connection') return [];
     const before = this.#machines.get(step.connection);
-    const isSame = before?.last.actor === step.actor;
+    const known = before?.last.actor === step.actor ? before : undefined;
     // A name is free before its last machine has told that it is closed.
-    if (before !== undefined && !isSame && step.ended) return [];
-    const stayed = isSame && outer(before.last.to) === outer(step.to);
+    if (before !== undefined && known === undefined && step.ended) return [];
+    const stayed = known !== undefined && outer(known.last.to) === outer(step.to);
+    const suspect = isSuspect(step.to, factsOf(step.context));
     this.#machines.set(step.connection, {
       last: step,
-      since: stayed ? before.since : step.at,
-      trail: trailAfter(isSame ? before.trail : [], step),
+      since: stayed ? known.since : step.at,
+      suspectSince: suspect ? (known?.suspectSince ?? step.at) : undefined,
+      trail: trailAfter(known?.trail ?? [], step),
     });
     return step.ended ? this.#forget(this.#closed().slice(0, -CLOSED_KEPT)) : [];
   }
@@ -55,9 +59,10 @@ export class Connections {
   view(name: string): ConnectionView | undefined {
     const machine = this.#machines.get(name);
     if (machine === undefined) return undefined;
-    const { last, trail } = machine;
+    const { last, suspectSince, trail } = machine;
     const status = this.#supervisor.connections.get(name)?.status ?? closedStatus(machine);
-    return { ...status, path: last.to, attempts: factsOf(last.context).attempts ?? 0, trail };
+    const { attempts = 0 } = factsOf(last.context);
+    return { ...status, path: last.to, attempts, suspectSince, trail };
   }
 
   #closed(): [string, Machine][] {
@@ -71,7 +76,10 @@ export class Connections {
 }
 
 /** Of a connection whose handle the supervisor has let go. */
-function closedStatus({ last, since }: Machine): Omit<ConnectionView, 'path' | 'attempts' | 'trail'> {
+function closedStatus({
+  last,
+  since,
+}: Machine): Omit<ConnectionView, 'path' | 'attempts' | 'suspectSince' | 'trail'> {
   const { ownership = 'supervisor', generation = 0, cause } = factsOf(last.context);
   const state = outer(last.to) as ConnectionState;
   return {

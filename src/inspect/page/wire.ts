@@ -11,6 +11,8 @@ export interface ConnectionView extends ConnectionStatus {
   readonly path: string;
   /** Dials since it was last stable. */
   readonly attempts: number;
+  /** Ready and suspect since then, in milliseconds since the epoch. */
+  readonly suspectSince: number | undefined;
   readonly trail: Trail;
 }
 

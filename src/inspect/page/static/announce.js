@@ -50,7 +50,9 @@ function sayState(store) {
 function stateOf({ connections, chosen = '' }) {
   const view = connections.get(chosen);
   if (view === undefined) return undefined;
-  const text = `${chosen}: ${spoken(view.path.replace('.', ', '))}, generation ${view.generation}`;
+  // Not each probe of a suspicion that lasts.
+  const path = view.suspectSince === undefined ? view.path : 'ready.suspect';
+  const text = `${chosen}: ${spoken(path.replace('.', ', '))}, generation ${view.generation}`;
   return { connection: chosen, text };
 }
 

@@ -3,7 +3,7 @@
 
 import { repeat } from './lit-html/directives/repeat.js';
 import { html, nothing } from './lit-html/lit-html.js';
-import { duration, markOf, ownerOf, STATE_NAMES, stateOf } from './words.js';
+import { duration, markOf, moment, ownerOf, STATE_NAMES, stateOf } from './words.js';
 
 /** @typedef {import('./store.js').Store} Store */
 /** @typedef {import('./store.js').ConnectionView} ConnectionView */
@@ -56,8 +56,9 @@ export function connectionsView(store) {
 /** @param {ConnectionView} view @param {Store['list']} list */
 function isWanted(view, { search, state }) {
   if (state !== '' && view.state !== state) return false;
-  const { connection, path, ownership, reason, lastError } = view;
-  const text = [connection, path, ownership, ownerOf(ownership), reason, lastError?.cause].join(' ');
+  const { connection, path, ownership, suspectSince, reason, lastError } = view;
+  const suspect = suspectSince === undefined ? '' : 'suspect';
+  const text = [connection, path, suspect, ownership, ownerOf(ownership), reason, lastError?.cause].join(' ');
   return search
     .toLowerCase()
     .split(/\s+/)
@@ -90,6 +91,7 @@ function row(store, view, isReachable) {
     ownership,
     generation,
     since,
+    suspectSince,
     inFlight,
     waiting,
     reason,
@@ -118,6 +120,11 @@ function row(store, view, isReachable) {
     <span class="name">${connection}</span>
     <span class="since">${duration(now - since)}</span>
     <span class="facts">${stateOf(path)} · ${facts.join(' · ')}</span>
+    ${
+      suspectSince === undefined
+        ? nothing
+        : html`<span class="facts"><span class="state-name tone-warn">suspect</span> since ${moment(suspectSince)}</span>`
+    }
     ${
       lastError === undefined && reason === undefined
         ? nothing

@@ -4,7 +4,7 @@ import { say } from './announce.js';
 import { Chart } from './chart.js';
 import { html, nothing } from './lit-html/lit-html.js';
 import { useControl } from './stream.js';
-import { clock, duration, markOf, ownerOf, stateOf } from './words.js';
+import { clock, duration, markOf, moment, ownerOf, stateOf } from './words.js';
 
 /** @typedef {import('./store.js').Store} Store */
 /** @typedef {import('./store.js').ConnectionView} ConnectionView */
@@ -37,12 +37,13 @@ export function detailView(store) {
 
 /** @param {Store} store @param {ConnectionView} view */
 function figures(store, view) {
-  const { ownership, generation, since, inFlight, waiting, attempts, reason, lastError } = view;
+  const { ownership, generation, since, suspectSince, inFlight, waiting, attempts, reason, lastError } = view;
   const now = Date.now();
   return [
     figure('Ownership', ownerOf(ownership)),
     figure('Generation', generation),
     figure('In this state', duration(now - since)),
+    suspectSince === undefined ? nothing : figure('Suspect since', moment(suspectSince)),
     figure('In flight', inFlight),
     figure('Waiting', waiting),
     figure('Dials since stable', attempts),

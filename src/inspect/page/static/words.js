@@ -109,6 +109,11 @@ export function clock(at) {
   return CLOCK.format(at);
 }
 
+/** A moment, and how long ago it was. @param {number} at */
+export function moment(at) {
+  return `${clock(at)}, ${duration(Date.now() - at)} ago`;
+}
+
 /** @param {number} count @param {string} one @param {string} [many] */
 export function counted(count, one, many = `${one}s`) {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
