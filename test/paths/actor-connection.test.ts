@@ -2,8 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { connectionMachine } from '../../machines/connection.machine.ts';
 import { leafStates } from '../support/machine-names.ts';
+import { EVENT_GROUPS } from './connection-events.ts';
 import { ROUTE_BUDGET, recoveryRoutes } from './connection-routes.ts';
-import { CONNECTION_ROWS, CONNECTION_STATES, EVENT_GROUPS } from './connection-table.ts';
+import { CONNECTION_ROWS, CONNECTION_STATES } from './connection-table.ts';
 import { EVENT_NAMES, SETTINGS, tour, Walk } from './connection-tour.ts';
 
 const walked = new Set<(typeof CONNECTION_ROWS)[number]>();
