@@ -85,7 +85,7 @@ export const CAUSES = [
   'replaced',
   /** The host asked for a new connection. */
   'requested',
-  /** The server process of the generation before could not be ended, so no other was started beside it. */
+  /** What the generation before holds (a process, a session) has not ended, and no other is made beside it. */
   'not-ended',
   /** The connection was closed by the host. */
   'closed',

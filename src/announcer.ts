@@ -49,6 +49,10 @@ export class Announcer {
     this.#logger.warn(facts, 'Dial failed');
   }
 
+  notEnded(generation: number, { cause }: OpenFailure): void {
+    this.#logger.warn({ connection: this.#connection, generation, cause }, 'Dial put off');
+  }
+
   probed({ generation, suspicion }: ProbeInput, { verdict, cause }: ProbeOutcome): void {
     const facts = { connection: this.#connection, generation, suspicion, verdict, cause };
     if (verdict === 'usable') this.#logger.debug({ ...facts, cause: undefined }, 'Probe answered');

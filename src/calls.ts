@@ -1,6 +1,9 @@
 /** What becomes of the calls of one connection: sent, waiting, judged when they fail, sent again or settled. */
+import type { ConnectionState } from '../machines/connection.machine.ts';
+import type { OperationInput } from '../machines/operation.machine.ts';
 import {
   type Cause,
+  type DemandedOperation,
   type Evidence,
   isStricken,
   type Ownership,
@@ -13,6 +16,7 @@ import type { ConnectionActor } from './connection-actor.ts';
 import { ConnectionClosedError, InvalidOptionsError, type OperationFailure } from './errors.ts';
 import type { FailedSend, Generation, OnFailure } from './generation.ts';
 import type { Generations } from './generations.ts';
+import { hostSleep } from './host-sleep.ts';
 import type { Inspection } from './inspection.ts';
 import type { Judge } from './judge.ts';
 import type { Logger } from './logger.ts';
@@ -21,6 +25,8 @@ import type { Settings } from './options.ts';
 import type { AttachedTelemetry } from './telemetry.ts';
 import type { CallOptions } from './transports/client-shape.ts';
 import { type JudgedFailure, Troubles } from './troubles.ts';
+
+const LEFT_BY_DEMAND: readonly ConnectionState[] = ['idle', 'lost', 'exhausted'];
 
 export interface CallsParts {
   readonly name: string;
@@ -54,8 +60,9 @@ export class Calls {
       logger,
       present: () => ({ state: actor.state, generation: generations.number, probing: actor.probing }),
       lastDial: () => generations.line.lastDial,
+      delayedBy: () => actor.delayedBy,
       policyOf: (call) => this.#policyOf(call),
-      demand: () => actor.tell({ type: 'demand' }),
+      demand: (operation) => this.#demand(operation),
       sendAgain: (call) => this.#sendAgain(call),
     });
   }
@@ -92,15 +99,33 @@ export class Calls {
     });
   }
 
-  /** Tells the machine that a generation is in doubt. */
-  suspect(generation: number, cause: Cause): void {
-    const busy = (this.#parts.generations.current?.inFlight ?? 0) > 0;
-    this.#parts.actor.tell({ type: 'suspected', generation, cause, busy });
-  }
-
   #begin(call: Call): Promise<unknown> {
     const generation = this.#parts.generations.current;
-    return generation === undefined ? this.#arrive(call) : this.#send(call, generation);
+    if (generation === undefined) return this.#arrive(call);
+    if (hostSleep.sleptSince(generation.sleepsSeen, call.startedAt))
+      return this.#afterSleep(call, generation);
+    return this.#send(call, generation);
+  }
+
+  /** The first call after the host slept waits for a probe, and so do those that come meanwhile. */
+  #afterSleep(call: Call, generation: Generation): Promise<unknown> {
+    const { actor, generations } = this.#parts;
+    generation.sleepsSeen = hostSleep.count;
+    actor.tell({ type: 'suspected', generation: generation.number, cause: 'host-slept' });
+    if (actor.probing) generations.holdCalls();
+    return this.#begin(call);
+  }
+
+  /** The host wants it to be ready, for no operation in particular. */
+  wantConnection(): void {
+    this.#demand({ kind: 'liveness', policy: 'safe', execution: 'unsent' });
+  }
+
+  /** Where a demand can change nothing, a herd of them need not reach the machine. */
+  #demand(operation: DemandedOperation): void {
+    const { actor, generations } = this.#parts;
+    if (!LEFT_BY_DEMAND.includes(actor.state)) return;
+    actor.tell({ type: 'demand', generation: generations.number, operation });
   }
 
   #beginObserved(call: Call): Promise<unknown> {
@@ -121,7 +146,7 @@ export class Calls {
 
   /** Made once, so that a call that succeeds does not pay for it. */
   readonly #onFailure = (failed: FailedSend) =>
-    this.#troubles.failed(failed.call, this.#judgeAndReport(failed, 'direct'));
+    this.#troubles.failed(failed.call, this.#judgeAndReport(failed));
 
   async #sendAgain(call: Call): Promise<unknown> {
     const generation = this.#parts.generations.current;
@@ -134,7 +159,7 @@ export class Calls {
       } satisfies JudgedFailure;
     }
     return handOver(call, generation, remainingMs(call), async (failed) => {
-      throw this.#judgeAndReport(failed, 'from-trouble');
+      throw this.#judgeAndReport(failed);
     });
   }
 
@@ -142,13 +167,15 @@ export class Calls {
   #arrive(call: Call): Promise<unknown> {
     if (call.options?.signal?.aborted) return Promise.reject(call.options.signal.reason);
     if (this.#parts.actor.isClosed) return this.#refuseClosed(call);
-    this.#parts.actor.tell({ type: 'demand' });
-    const { current } = this.#parts.generations;
-    if (current !== undefined) return this.#send(call, current);
-    const { waitForReady, maxWaiting } = this.#parts.settings.recovery;
-    const full = this.#troubles.waiting >= maxWaiting;
-    const admission = !waitForReady ? 'not-waiting' : full ? 'queue-full' : 'waits';
-    return this.#troubles.arrived(call, admission, this.#obstacle());
+    return this.#troubles.arrived(call, this.#admission(), this.#obstacle());
+  }
+
+  #admission(): OperationInput['admission'] {
+    const { settings, generations } = this.#parts;
+    const { waitForReady, maxWaiting } = settings.recovery;
+    if (this.#troubles.waiting >= maxWaiting) return 'queue-full';
+    // Calls of a connection that is ready are held for a probe at most.
+    return waitForReady || generations.live !== undefined ? 'waits' : 'not-waiting';
   }
 
   #obstacle(): OperationFailure | undefined {
@@ -156,9 +183,9 @@ export class Calls {
     return { connection: 'lost', execution: 'none', cause: this.#parts.actor.cause ?? 'not-connected' };
   }
 
-  #judgeAndReport(failed: FailedSend, sent: 'direct' | 'from-trouble'): JudgedFailure {
+  #judgeAndReport(failed: FailedSend): JudgedFailure {
     const generation = failed.generation.number;
-    const isCurrent = failed.generation === this.#parts.generations.current;
+    const isCurrent = failed.generation === this.#parts.generations.live;
     let evidence = this.#parts.judge.call(failed);
     if (evidence.connection === 'suspect' && !isCurrent && this.#isGone(evidence)) {
       evidence = { ...evidence, connection: 'lost' };
@@ -166,28 +193,24 @@ export class Calls {
     if (evidence.connection !== 'usable') this.#parts.onFault(generation, evidence.cause);
     failed.call.observer?.failed(evidence, generation);
     // The machine ignores what concerns another generation; a herd of such reports need not even reach it.
-    if (isCurrent) this.#report(failed.call, generation, evidence, sent);
+    if (isCurrent) this.#report(failed.generation, evidence);
     return { error: failed.error, evidence, generation };
   }
 
   /** What was in flight on a generation that is gone has no other way to learn it. */
   #isGone(evidence: Evidence): boolean {
-    return this.#parts.actor.state === 'failed-ownership' || isStricken(evidence);
+    const { actor, ownership } = this.#parts;
+    return actor.state === 'failed-ownership' || isStricken(evidence, ownership);
   }
 
   /** The one place where the failure of a call reaches the connection's machine. */
-  #report(
-    call: Call,
-    generation: number,
-    { connection, execution, cause }: Evidence,
-    sent: 'direct' | 'from-trouble',
-  ): void {
-    if (connection === 'suspect') this.suspect(generation, cause);
-    if (connection !== 'lost' || execution === 'answered') return;
-    // A call in trouble asks for the connection itself, if its machine still wants it.
-    const facts = { kind: call.spec.kind, policy: this.#policyOf(call), execution };
-    const stricken = sent === 'direct' ? facts : null;
-    this.#parts.actor.tell({ type: 'lost', generation, cause, stricken });
+  #report(generation: Generation, { connection, execution, cause }: Evidence): void {
+    const { actor } = this.#parts;
+    const { number } = generation;
+    const isDoubt = connection === 'suspect' || (cause === 'gateway-error' && generation.noteGatewayError());
+    if (isDoubt) actor.tell({ type: 'suspected', generation: number, cause });
+    if (connection === 'lost' && execution !== 'answered')
+      actor.tell({ type: 'lost', generation: number, cause });
   }
 
   #policyOf(call: Call): ReplayPolicy {

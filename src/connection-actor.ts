@@ -1,6 +1,7 @@
 /** The connection machine at work: its real actors, and what can be asked of it. One provided machine serves all. */
 import { type ActorRefFrom, type AnyActorRef, createActor, fromCallback, fromPromise } from 'xstate';
 import {
+  backoffMs,
   type ConnectionEmitted,
   type ConnectionEvent,
   type ConnectionInput,
@@ -16,6 +17,8 @@ import type { Inspection } from './inspection.ts';
 
 /** What the machine's actors do, for one connection. */
 export interface ConnectionEdge {
+  /** Resolves when what the generation before could clash with is gone. */
+  retire(): Promise<void>;
   open(input: OpenInput, signal: AbortSignal): Promise<void>;
   /** Is what the caller supplied connected? */
   verify(): boolean;
@@ -34,6 +37,7 @@ function edgeOf(system: AnyActorRef['system']): ConnectionEdge {
 
 export const runnableConnectionMachine = connectionMachine.provide({
   actors: {
+    retire: fromPromise<void>(({ system }) => edgeOf(system).retire()),
     open: fromPromise<void, OpenInput>(({ input, signal, system }) => edgeOf(system).open(input, signal)),
     verify: fromCallback<ConnectionEvent>(({ sendBack, system }) => {
       sendBack({ type: edgeOf(system).verify() ? 'verified' : 'unverified' });
@@ -43,14 +47,7 @@ export const runnableConnectionMachine = connectionMachine.provide({
     ),
     shutdown: fromPromise<void>(({ system }) => edgeOf(system).shutdown()),
   },
-  delays: {
-    /** Full jitter, so that connections which were lost together do not come back together. */
-    backoff: ({ context }) => {
-      const { attempts, initialBackoffMs, maxBackoffMs, retryAfterMs } = context;
-      const bound = Math.min(maxBackoffMs, initialBackoffMs * 2 ** Math.max(0, attempts - 1));
-      return Math.max(retryAfterMs, Math.random() * bound);
-    },
-  },
+  delays: { backoff: ({ context }) => backoffMs(context, Math.random()) },
 });
 
 /** What a connection hears of its machine, in order, each after it is so. */
@@ -58,8 +55,10 @@ export interface ConnectionListener {
   entered(state: ConnectionState, from: ConnectionState, cause: Cause | undefined): void;
   lost(generation: number, cause: Cause): void;
   opened(generation: number): void;
-  /** The probe was answered. */
-  probed(): void;
+  /** A probe begins. */
+  suspected(cause: Cause): void;
+  /** A probe has ended, or a message has come: the connection is not lost. */
+  trusted(answered: boolean): void;
 }
 
 interface Waiter {
@@ -74,6 +73,8 @@ export class ConnectionActor {
   since = Date.now();
   /** A probe of the current generation is under way. */
   probing = false;
+  /** Since when it has been suspect, in milliseconds since the epoch. A heartbeat that is answered is no suspicion. */
+  suspectSince: number | undefined;
   readonly #actor: ActorRefFrom<typeof runnableConnectionMachine>;
   readonly #listener: ConnectionListener;
   readonly #inspection: Inspection;
@@ -96,13 +97,7 @@ export class ConnectionActor {
       ...inspection.actorOptions(name),
     });
     inspection.began(this.#actor, name);
-    bySystem.set(this.#actor.system, {
-      ...edge,
-      probe: (probeInput, signal) => {
-        this.probing = true;
-        return edge.probe(probeInput, signal);
-      },
-    });
+    bySystem.set(this.#actor.system, edge);
     this.#actor.on('*', (event) => this.#hear(event));
     // Unheard, an error of the machine would end the host's process.
     this.#actor.subscribe({ error: () => this.#enter('closed', undefined) });
@@ -116,6 +111,12 @@ export class ConnectionActor {
   /** Why the connection is not ready. */
   get cause(): Cause | undefined {
     return this.#actor.getSnapshot().context.cause ?? undefined;
+  }
+
+  /** Why operations wait for it: the last failure, or that the generation before has not ended. */
+  get delayedBy(): Cause | undefined {
+    const isRetiring = this.#actor.getSnapshot().matches({ recreating: 'retiring' });
+    return isRetiring ? 'not-ended' : this.cause;
   }
 
   get isClosed(): boolean {
@@ -143,11 +144,25 @@ export class ConnectionActor {
       case 'opened':
         this.#listener.opened(event.generation);
         break;
+      case 'suspected':
+        this.probing = true;
+        if (event.cause !== 'heartbeat') this.suspectSince ??= Date.now();
+        this.#listener.suspected(event.cause);
+        break;
       case 'probed':
-        this.probing = false;
-        this.#listener.probed();
+        this.#trust(event.answered);
+        break;
+      case 'cleared':
+        this.#trust(true);
         break;
     }
+  }
+
+  #trust(answered: boolean): void {
+    this.probing = false;
+    if (answered) this.suspectSince = undefined;
+    else this.suspectSince ??= Date.now();
+    this.#listener.trusted(answered);
   }
 
   #enter(state: ConnectionState, cause: Cause | undefined): void {
@@ -157,6 +172,7 @@ export class ConnectionActor {
     this.state = state;
     this.since = Date.now();
     this.probing = false;
+    this.suspectSince = undefined;
     if (state === 'closed') this.#inspection.ended(this.#actor);
     if (from !== state) this.#listener.entered(state, from, cause);
     for (const waiter of waiting) {

@@ -1,5 +1,6 @@
 /** The handle of one connection: its public face, and the wiring of machine, line and calls. */
 import type {
+  ConnectionInput,
   ConnectionState,
   OpenFailure,
   OpenInput,
@@ -13,9 +14,14 @@ import { Calls } from './calls.ts';
 import { ClientMethodsBase } from './client-methods.ts';
 import type { Clock } from './clock.ts';
 import { ConnectionActor } from './connection-actor.ts';
-import { ConnectionClosedError, ConnectionUnavailableError } from './errors.ts';
+import {
+  CallerOwnedConnectionLostError,
+  ConnectionClosedError,
+  ConnectionUnavailableError,
+} from './errors.ts';
 import type { ConnectionEvents } from './events.ts';
 import { Generations } from './generations.ts';
+import { hostSleep } from './host-sleep.ts';
 import type { Inspection } from './inspection.ts';
 import { Judge } from './judge.ts';
 import type { Line, LineHooks } from './line.ts';
@@ -26,6 +32,11 @@ import { probe } from './probe.ts';
 import { actionFor, type ConnectionStatus } from './status.ts';
 import type { AttachedTelemetry } from './telemetry.ts';
 import type { Callable, CallOptions, ClientShape } from './transports/client-shape.ts';
+import { whyOf } from './trouble-errors.ts';
+import { abortable } from './within-limit.ts';
+
+/** Where a wait for the connection ends. */
+const SETTLED: readonly ConnectionState[] = ['ready', 'exhausted', 'failed-ownership', 'closing', 'closed'];
 
 export interface ConnectionParts {
   readonly name: string;
@@ -48,6 +59,9 @@ export class Connection extends ClientMethodsBase {
   readonly #announcer: Announcer;
   readonly #actor: ConnectionActor;
   #heartbeat: ReturnType<typeof setInterval> | undefined;
+  #isWatched = false;
+  /** A row of probes is under way. */
+  #isDoubted = false;
   #lastError: ConnectionStatus['lastError'];
 
   constructor({ name, ownership, settings, line, logger, clock, inspection, telemetry }: ConnectionParts) {
@@ -59,17 +73,18 @@ export class Connection extends ClientMethodsBase {
     this.#announcer = new Announcer(name, logger);
     this.#generations = new Generations(
       line({
-        lost: (generation, cause) => this.#actor.tell({ type: 'lost', generation, cause, stricken: null }),
-        suspected: (generation, cause) => this.#calls.suspect(generation, cause),
+        lost: (generation, cause) => this.#actor.tell({ type: 'lost', generation, cause }),
+        suspected: (generation, cause) => this.#actor.tell({ type: 'suspected', generation, cause }),
+        heard: (generation) => this.#actor.tell({ type: 'heard', generation }),
       }),
     );
-    const { missedHeartbeats } = settings.liveness;
     this.#actor = new ConnectionActor(
       name,
-      { ...settings.recovery, ownership, lazy: settings.lazy, missedHeartbeats },
+      machineInput(ownership, settings),
       clock,
       inspection,
       {
+        retire: () => this.#retire(),
         open: (input, signal) => this.#open(input, signal),
         verify: () => this.#generations.verify(),
         probe: (input, signal) => this.#probe(input, signal),
@@ -79,7 +94,8 @@ export class Connection extends ClientMethodsBase {
         entered: (state, from, cause) => this.#entered(state, from, cause),
         lost: (generation, cause) => this.#lost(generation, cause),
         opened: (generation) => this.#opened(generation),
-        probed: () => this.#calls.connectionChanged(),
+        suspected: () => this.#suspected(),
+        trusted: (answered) => this.#trusted(answered),
       },
     );
     this.#calls = new Calls({
@@ -115,6 +131,7 @@ export class Connection extends ClientMethodsBase {
       ownership: this.ownership,
       generation: this.generation,
       since: this.#actor.since,
+      suspectSince: this.#actor.suspectSince,
       reason,
       action: actionFor(this.#actor.state, reason),
       inFlight: this.#generations.inFlight,
@@ -127,13 +144,20 @@ export class Connection extends ClientMethodsBase {
     return this.#announcer.listeners.on(type, listener);
   }
 
+  async ready({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.state === 'ready') return;
+    this.#calls.wantConnection();
+    // Nothing leads out of these by itself.
+    const settled = SETTLED.includes(this.state) ? this.state : this.#actor.next(...SETTLED);
+    this.#settledAs(await abortable(Promise.resolve(settled), signal));
+  }
+
   async reconnect(): Promise<void> {
     this.#refuseIfClosed();
-    const settled = this.#actor.next('ready', 'exhausted', 'closing', 'closed');
+    const settled = this.#actor.next(...SETTLED);
     this.#actor.tell({ type: 'reconnect' });
-    const state = await settled;
-    if (state === 'exhausted') throw this.#unavailableError();
-    if (state !== 'ready') throw this.#closedError();
+    this.#settledAs(await settled);
   }
 
   /** Caller-owned: `supply` has put another connection in place; the machine checks and takes it. */
@@ -168,6 +192,15 @@ export class Connection extends ClientMethodsBase {
     return this.#calls.perform(spec, ask, params, options, schema);
   }
 
+  async #retire(): Promise<void> {
+    try {
+      await this.#generations.line.retired();
+    } catch (failure) {
+      this.#announcer.notEnded(this.generation, failure as OpenFailure);
+      throw failure;
+    }
+  }
+
   async #open(input: OpenInput, signal: AbortSignal): Promise<void> {
     try {
       await this.#generations.open(input, signal);
@@ -178,7 +211,7 @@ export class Connection extends ClientMethodsBase {
   }
 
   async #probe(input: ProbeInput, signal: AbortSignal): Promise<ProbeOutcome> {
-    const generation = this.#generations.current;
+    const generation = this.#generations.live;
     if (generation === undefined) return { verdict: 'lost', cause: 'not-connected' };
     const outcome = await probe(generation, input, {
       timeoutMs: this.#settings.liveness.probeTimeoutMs,
@@ -190,11 +223,11 @@ export class Connection extends ClientMethodsBase {
   }
 
   #entered(state: ConnectionState, from: ConnectionState, cause: Cause | undefined): void {
-    clearInterval(this.#heartbeat);
+    this.#stopWatching();
     if (state === 'ready') {
       this.#generations.begin();
+      this.#startWatching();
       this.#reportEarlyLoss();
-      this.#startHeartbeat();
     } else {
       this.#generations.retire(cause ?? 'closed');
       if (state === 'exhausted' || this.#actor.isClosed) this.#generations.dropCandidate();
@@ -205,9 +238,9 @@ export class Connection extends ClientMethodsBase {
 
   /** It went between the end of its handshake and now, when the machine did not know its number yet. */
   #reportEarlyLoss(): void {
-    const { number, gone } = this.#generations.current ?? {};
+    const { number, gone } = this.#generations.live ?? {};
     if (number !== undefined && gone !== undefined) {
-      this.#actor.tell({ type: 'lost', generation: number, cause: gone, stricken: null });
+      this.#actor.tell({ type: 'lost', generation: number, cause: gone });
     }
   }
 
@@ -224,11 +257,45 @@ export class Connection extends ClientMethodsBase {
     if (this.ownership === 'supervisor' && generation > 1) this.#announcer.recreated(generation);
   }
 
-  #startHeartbeat(): void {
+  /** A row of probes has begun: what is in flight now has a right to its own deadline. */
+  #suspected(): void {
+    if (this.#isDoubted) return;
+    this.#isDoubted = true;
+    this.#generations.live?.beginDoubt();
+  }
+
+  #trusted(answered: boolean): void {
+    if (answered) this.#isDoubted = false;
+    else this.#generations.live?.reportNextMessage();
+    this.#generations.releaseCalls();
+    this.#calls.connectionChanged();
+  }
+
+  #startWatching(): void {
+    const { live } = this.#generations;
+    hostSleep.watch();
+    if (live !== undefined) live.sleepsSeen = hostSleep.count;
+    this.#isWatched = true;
     const { heartbeatMs } = this.#settings.liveness;
     if (heartbeatMs === undefined) return;
-    this.#heartbeat = setInterval(() => this.#calls.suspect(this.generation, 'heartbeat'), heartbeatMs);
+    const beat = () =>
+      this.#actor.tell({ type: 'suspected', generation: this.generation, cause: 'heartbeat' });
+    this.#heartbeat = setInterval(beat, heartbeatMs);
     (this.#heartbeat as { unref?: () => void }).unref?.();
+  }
+
+  #stopWatching(): void {
+    this.#isDoubted = false;
+    clearInterval(this.#heartbeat);
+    if (this.#isWatched) hostSleep.unwatch();
+    this.#isWatched = false;
+  }
+
+  #settledAs(state: ConnectionState): void {
+    if (state === 'ready') return;
+    if (state === 'exhausted') throw this.#unavailableError();
+    if (state === 'failed-ownership') throw this.#lostError();
+    throw this.#closedError();
   }
 
   #refuseIfClosed(): void {
@@ -240,6 +307,13 @@ export class Connection extends ClientMethodsBase {
     return new ConnectionClosedError({ connection, ownership, generation, sent: false });
   }
 
+  #lostError(): CallerOwnedConnectionLostError {
+    const { name: connection, ownership, generation } = this;
+    const cause = this.#actor.cause ?? 'not-connected';
+    const evidence = { connection: 'lost', execution: 'none', cause } as const;
+    return new CallerOwnedConnectionLostError({ connection, ownership, generation, evidence, sent: false });
+  }
+
   #unavailableError(): ConnectionUnavailableError {
     const { name: connection, ownership, generation } = this;
     const { lastDial } = this.#generations.line;
@@ -249,9 +323,16 @@ export class Connection extends ClientMethodsBase {
       generation,
       evidence: lastDial?.evidence,
       cause: lastDial?.error,
-      lastCause: lastDial?.evidence.cause,
-      why: 'budget-spent',
+      lastCause: lastDial?.evidence.cause ?? this.#actor.cause,
+      dialFailed: lastDial !== undefined,
+      redirectTarget: lastDial?.redirectTarget,
+      why: whyOf('budget-spent', lastDial),
       sent: false,
     });
   }
+}
+
+function machineInput(ownership: Ownership, { recovery, liveness, lazy }: Settings): ConnectionInput {
+  const { missedProbes, probeTimeoutMs, silenceMs, busySilenceMs } = liveness;
+  return { ...recovery, ownership, lazy, missedProbes, probeTimeoutMs, silenceMs, busySilenceMs };
 }

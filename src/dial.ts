@@ -1,10 +1,9 @@
 /** One attempt to make a generation from a recipe. */
-import type { Cause } from '../machines/vocabulary.ts';
 import { MAX_DURATION_MS } from './durations.ts';
-import type { OperationFailure } from './errors.ts';
 import type { ProcessEnd } from './evidence/failure.ts';
 import type { Connect, Settings } from './options.ts';
 import { OwnedGeneration } from './owned-generation.ts';
+import { endNow } from './retirement.ts';
 import {
   type ClientShape,
   isOverHttp,
@@ -13,18 +12,18 @@ import {
   transportOf,
 } from './transports/client-shape.ts';
 import { type Identity, makeClient, makeTransport, type OwnedTransport } from './transports/recipe.ts';
-import type { Witness } from './transports/witness.ts';
+import type { WireMonitor } from './transports/wire-monitor.ts';
 import { withinLimit } from './within-limit.ts';
 
 export type Recipe = { readonly transport: OwnedTransport } | { readonly connect: Connect };
 
 /** Whatever it has made by the time it is abandoned, or makes later, is closed. */
 export class Dial {
-  readonly isWitnessed: boolean;
+  readonly isDescribed: boolean;
   readonly #recipe: Recipe;
   readonly #identity: Identity;
   readonly #number: number;
-  readonly #witness: Witness;
+  readonly #monitor: WireMonitor;
   readonly #timeouts: Settings['timeouts'];
   readonly #stop = new AbortController();
   #transport: TransportShape | undefined;
@@ -39,15 +38,15 @@ export class Dial {
     recipe: Recipe,
     identity: Identity,
     number: number,
-    witness: Witness,
+    monitor: WireMonitor,
     timeouts: Settings['timeouts'],
   ) {
     this.#timeouts = timeouts;
     this.#recipe = recipe;
     this.#identity = identity;
     this.#number = number;
-    this.#witness = witness;
-    this.isWitnessed = 'transport' in recipe;
+    this.#monitor = monitor;
+    this.isDescribed = 'transport' in recipe;
   }
 
   /** Rejects when it failed, took too long or was aborted; then it has to be abandoned. */
@@ -77,25 +76,24 @@ export class Dial {
 
   /** The transport has closed by itself. Of a client that `connect` makes it is not known, and taken as so. */
   get closed(): boolean {
-    return this.#seen.closed || !this.isWitnessed;
+    return this.#seen.closed || !this.isDescribed;
   }
 
-  evidence(cause: Cause): OperationFailure {
-    const { processEnd } =
-      this.#transport === undefined ? {} : (this.#transport as { processEnd?: ProcessEnd });
-    const evidence = { connection: 'lost', execution: 'none', cause } as const;
-    return processEnd === undefined ? evidence : { ...evidence, process: processEnd };
+  get processEnd(): ProcessEnd | undefined {
+    return (this.#transport as { processEnd?: ProcessEnd } | undefined)?.processEnd;
   }
 
-  /** Resolves when nothing of this attempt is left. */
+  /** Resolves when nothing is left of what this attempt has made so far. */
   async abandon(): Promise<void> {
-    const limitMs = this.#timeouts.closeTimeoutMs;
     this.#stop.abort();
     this.#letClose();
-    await this.#endWhatIsThere(limitMs);
-    // A handshake or a `connect` that finishes too late is ended too, however late that is.
-    const late = this.#done?.catch(() => {}).then(() => this.#endWhatIsThere(limitMs));
-    await withinLimit(() => late, limitMs);
+    await this.#endWhatIsThere();
+  }
+
+  /** A handshake or a `connect` that finishes too late is ended too, however late that is. */
+  async endLate(): Promise<void> {
+    const late = this.#done?.catch(() => {}).then(() => this.#endWhatIsThere());
+    await withinLimit(() => late, this.#timeouts.closeTimeoutMs);
   }
 
   /** A handshake that fails makes the SDK close its transport at once, and a session could not be ended any more. */
@@ -107,19 +105,16 @@ export class Dial {
     };
   }
 
-  async #endWhatIsThere(limitMs: number): Promise<void> {
+  async #endWhatIsThere(): Promise<void> {
     if (this.#ended === this.#transport) return;
     this.#ended = this.#transport;
-    const client = this.#client ?? { close: async () => {} };
-    await new OwnedGeneration(this.#number, client as ClientShape, this.#transport, this.#witness).end(
-      true,
-      limitMs,
-    );
+    const client = this.#client ?? ({ close: async () => {} } as ClientShape);
+    await endNow(new OwnedGeneration(this.#number, client, this.#transport, this.#monitor), this.#timeouts);
   }
 
   async #handshake(description: OwnedTransport): Promise<OwnedGeneration> {
     const client = await makeClient(this.#identity);
-    const transport = await makeTransport(description, this.#witness, this.#timeouts.closeTimeoutMs);
+    const transport = await makeTransport(description, this.#monitor, this.#timeouts.closeTimeoutMs);
     this.#stop.signal.throwIfAborted();
     this.#transport = transport as TransportShape;
     this.#client = client as unknown as ClientShape;
@@ -128,21 +123,21 @@ export class Dial {
     transport.onclose = () => {
       seen.closed = true;
     };
-    this.#witness.watch(this.#transport, { overHttp: description.kind !== 'stdio', tellsStreamEnd: false });
+    this.#monitor.watch(this.#transport, { overHttp: description.kind !== 'stdio', tellsStreamEnd: false });
     // The SDK's own timer would send a cancellation, which `initialize` forbids; the limit around this is ours.
     this.#holdOpen(this.#transport);
-    await this.#witness.duringExchange(({ token }) =>
+    await this.#monitor.duringExchange(({ token }) =>
       client.connect(transport, { timeout: MAX_DURATION_MS, onresumptiontoken: token }),
     );
     this.#letClose();
-    return new OwnedGeneration(this.#number, this.#client, this.#transport, this.#witness);
+    return new OwnedGeneration(this.#number, this.#client, this.#transport, this.#monitor);
   }
 
   async #ask(connect: Connect): Promise<OwnedGeneration> {
     const client = await connect({
       signal: this.#stop.signal,
       generation: this.#number,
-      fetch: this.#witness.watchFetch(globalThis.fetch, 'http'),
+      fetch: this.#monitor.watchFetch(globalThis.fetch, 'http'),
     });
     const transport = isClient(client) ? transportOf(client) : undefined;
     if (transport === undefined) {
@@ -151,8 +146,8 @@ export class Dial {
     this.#client = client;
     this.#transport = transport;
     const overHttp = isOverHttp(transport);
-    this.#witness.watch(transport, { overHttp, tellsStreamEnd: overHttp && isVersion2(client) });
-    return new OwnedGeneration(this.#number, client, transport, this.#witness);
+    this.#monitor.watch(transport, { overHttp, tellsStreamEnd: overHttp && isVersion2(client) });
+    return new OwnedGeneration(this.#number, client, transport, this.#monitor);
   }
 }
 

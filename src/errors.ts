@@ -111,32 +111,72 @@ export class OutcomeUnknownError extends SupervisorError {
   }
 }
 
-/** Why an operation could not be sent, and what to do about it. */
-export const UNAVAILABLE_TEXT = {
-  'not-waiting': 'it is not ready, and waitForReady is false. Call again when it is ready.',
+/** Why no usable connection could be had. */
+export type UnavailableWhy =
+  /** The time or the number of dials that `recovery` allows is spent. */
+  | 'budget-spent'
+  /** `maxWaiting` operations wait already. */
+  | 'queue-full'
+  /** `waitForReady` is false. */
+  | 'not-waiting'
+  /** The time that the caller allowed passed while it waited. */
+  | 'deadline'
+  /** Dialling again changes nothing until credentials, the command or the address change. */
+  | 'permanent'
+  /** The server asked to be left alone for longer than the recovery lasts. */
+  | 'retry-after'
+  /** It was lost again after the operation had been sent a second time. */
+  | 'sends-spent'
+  /** The policy of the operation is never to be sent again. */
+  | 'policy';
+
+/** What is so, and what to do about it. */
+const UNAVAILABLE_TEXT: Readonly<Record<UnavailableWhy, string>> = {
+  'budget-spent': 'A call after the cool-down tries once more; reconnect() tries at once.',
   'queue-full': 'it is not ready, and maxWaiting operations already wait. Call again later.',
-  'time-spent': 'it did not become ready in the time allowed. Call again, or allow more time.',
-  'budget-spent':
-    'it could not be made. A call after the cool-down tries once more; reconnect() tries at once.',
+  'not-waiting': 'it is not ready, and waitForReady is false. Call again when it is ready.',
+  deadline: 'it did not become ready in the time allowed. Call again, or allow more time.',
+  permanent: 'Mend what it says below; a call after the cool-down tries once, reconnect() at once.',
+  'retry-after': 'The server asked to wait (Retry-After). A call after the cool-down tries once more.',
   'sends-spent': 'it was lost again after the operation had been sent a second time. Call again.',
   policy: "it was lost, and this operation's policy is never to be sent again. Call again if you mean it.",
-} as const;
+};
+
+const AFTER_DIALS: readonly UnavailableWhy[] = ['budget-spent', 'permanent', 'retry-after'];
+
+function unavailableText(why: UnavailableWhy, dialFailed: boolean): string {
+  if (!AFTER_DIALS.includes(why)) return UNAVAILABLE_TEXT[why];
+  const state = dialFailed ? 'it could not be made.' : 'it was lost too often.';
+  return `${state} ${UNAVAILABLE_TEXT[why]}`;
+}
+
+/** What the connection's last dial came to, for those who could not have a connection. */
+export interface UnavailableFacts extends ErrorFacts {
+  readonly why: UnavailableWhy;
+  readonly sent: boolean;
+  readonly lastCause?: Cause | undefined;
+  readonly dialFailed: boolean;
+  /** Where the server redirects to, without query. */
+  readonly redirectTarget?: string | undefined;
+}
 
 /** No usable connection could be had for the operation. */
 export class ConnectionUnavailableError extends SupervisorError {
   override readonly name = 'ConnectionUnavailableError';
+  readonly why: UnavailableWhy;
 
-  constructor(
-    facts: ErrorFacts & { why: keyof typeof UNAVAILABLE_TEXT; sent: boolean; lastCause?: Cause | undefined },
-  ) {
+  constructor(facts: UnavailableFacts) {
+    const { why, lastCause, redirectTarget, operation, evidence } = facts;
+    const where = redirectTarget === undefined ? '' : ` It redirects to ${redirectTarget}.`;
     super(
       'unavailable',
-      `${subject(facts)}: ${UNAVAILABLE_TEXT[facts.why]}` +
-        `${facts.lastCause === undefined ? '' : ` Last: ${CAUSE_TEXT[facts.lastCause]}.`}` +
-        `${facts.operation === undefined ? '' : ` ${whatRan(facts, facts.sent)}`}` +
-        `${processText(facts.evidence?.process)}`,
+      `${subject(facts)}: ${unavailableText(why, facts.dialFailed)}` +
+        `${lastCause === undefined ? '' : ` Last: ${CAUSE_TEXT[lastCause]}.`}${where}` +
+        `${operation === undefined ? '' : ` ${whatRan(facts, facts.sent)}`}` +
+        `${processText(evidence?.process)}`,
       facts,
     );
+    this.why = why;
   }
 }
 

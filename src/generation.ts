@@ -1,7 +1,9 @@
 /** One client of a connection, with the calls that are in flight on it. */
+import type { SilenceFacts } from '../machines/connection.machine.ts';
 import type { Cause, Evidence } from '../machines/vocabulary.ts';
 import { type Call, capOf, sendOptions } from './call.ts';
-import type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
+import type { CarriedSession, ProcessEnd, Reached } from './evidence/failure.ts';
+import type { PingHabits } from './probe.ts';
 import { type RequestSignal, requestSignal } from './signals.ts';
 import type { Callable, CallOptions, ClientShape } from './transports/client-shape.ts';
 
@@ -11,8 +13,10 @@ export interface FailedSend {
   readonly generation: Generation;
   readonly error: unknown;
   readonly session: CarriedSession;
-  /** What the witness saw, where we own the transport. */
-  readonly witnessed: Evidence | undefined;
+  /** What the wire monitor saw, where we own the transport. */
+  readonly observed: Evidence | undefined;
+  readonly requestId: string | number | undefined;
+  readonly reached: Reached;
   /** An earlier request of the same call reached the server, or may have. */
   readonly earlierLegMayHaveRun: boolean;
   /** The cap on the whole call ended it. */
@@ -29,13 +33,29 @@ export interface Generation {
   readonly closed: boolean;
   /** Why it is definitively gone, once it is. */
   readonly gone: Cause | undefined;
-  /** The server answered that it does not know `ping`. */
-  pingUnsupported: boolean;
+  readonly overHttp: boolean;
+  readonly pings: PingHabits;
+  /** When the last operation was sent that was answered, from `Date.now()`; 0 before the first. */
+  readonly answeredSentAt: number;
+  /** Another number after each message that came from the server. */
+  readonly signsOfLife: number;
+  /** How many sleeps of the host it has been probed after. */
+  sleepsSeen: number;
+  /** Of a gateway's errors in a row: true where they may be held against the session. */
+  readonly earnsNewSession: boolean;
   readonly processEnd: ProcessEnd | undefined;
   /** What its requests carry now. */
   readonly session: CarriedSession;
   /** `leftMs`: what is left of the call's one deadline. */
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown>;
+  /** A row of probes begins: calls that are in flight now put off that silence is a loss. */
+  beginDoubt(): void;
+  /** The next message from the server is reported, once. */
+  reportNextMessage(): void;
+  /** What its silence has to be judged by. */
+  silence(): SilenceFacts;
+  /** Several in a row, without any message in between. */
+  noteGatewayError(): boolean;
 }
 
 export function carried(sessionId: string | undefined): CarriedSession {

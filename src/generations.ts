@@ -5,8 +5,10 @@ import type { Generation } from './generation.ts';
 import type { Line } from './line.ts';
 
 export class Generations {
-  /** Takes new calls. Undefined whenever the connection is not ready. */
+  /** Takes new calls. Undefined while the connection is not ready, and while calls are held back. */
   current: Generation | undefined;
+  /** The one of a connection that is ready. */
+  live: Generation | undefined;
   /** Which one is, or was last, current. */
   last: Generation | undefined;
   readonly line: Line;
@@ -25,7 +27,7 @@ export class Generations {
 
   get inFlight(): number {
     const settling = this.#settling.reduce((sum, generation) => sum + generation.inFlight, 0);
-    return settling + (this.current?.inFlight ?? 0);
+    return settling + (this.live?.inFlight ?? 0);
   }
 
   async open({ generation }: OpenInput, signal: AbortSignal): Promise<void> {
@@ -42,14 +44,25 @@ export class Generations {
   }
 
   begin(): void {
-    this.current = this.#candidate;
-    this.last = this.current;
+    this.live = this.#candidate;
+    this.current = this.live;
+    this.last = this.live;
     this.#candidate = undefined;
+  }
+
+  /** New calls wait, while the connection stays ready. */
+  holdCalls(): void {
+    this.current = undefined;
+  }
+
+  releaseCalls(): void {
+    this.current = this.live;
   }
 
   /** No new call reaches the current one from here on; those in flight may settle. */
   retire(cause: Cause): void {
-    this.#letGo(this.current, cause);
+    this.#letGo(this.live, cause);
+    this.live = undefined;
     this.current = undefined;
   }
 

@@ -24,6 +24,15 @@ export interface ConnectionHandle extends ClientMethods, AsyncDisposable {
   /** Returns a function that removes the listener. A listener that throws harms nobody. */
   on<T extends keyof ConnectionEvents>(type: T, listener: (event: ConnectionEvents[T]) => void): () => void;
   /**
+   * Resolves when the connection is usable. An owned one that is lazy, lost or unavailable (after its cool-down) is
+   * made, as an operation would have it made.
+   * @throws {ConnectionUnavailableError} an owned one could not be made; `why` says the reason.
+   * @throws {CallerOwnedConnectionLostError} a caller-owned one is lost: only `replace()` brings it back.
+   * @throws {ConnectionClosedError} after `close()`.
+   * @throws the signal's reason, when it is aborted first; nothing else changes then.
+   */
+  ready(options?: { readonly signal?: AbortSignal | undefined }): Promise<void>;
+  /**
    * Owned: lets operations in flight settle (`drainTimeoutMs`), ends the session, closes. Caller-owned: gives back
    * what was lent, untouched. Resolves when that is done; may be called again.
    */

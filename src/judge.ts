@@ -19,7 +19,8 @@ export class Judge {
   }
 
   call(failed: FailedSend): OperationFailure {
-    const { call, generation, error, session, overdue, witnessed, earlierLegMayHaveRun } = failed;
+    const { call, generation, error, session, overdue, observed, earlierLegMayHaveRun } = failed;
+    const { requestId, reached } = failed;
     const { spec, options } = call;
     const evidence =
       this.#ask(error, spec, session) ??
@@ -30,7 +31,9 @@ export class Judge {
         overdue,
         transportClosed: generation.closed,
         earlierLegMayHaveRun,
-        witnessed,
+        observed,
+        requestId,
+        reached,
         trust404: this.#options.trust404,
       });
     const process = evidence.connection === 'lost' ? generation.processEnd : undefined;

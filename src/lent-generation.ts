@@ -1,14 +1,19 @@
+import type { SilenceFacts } from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
 import { type Call, isPlain } from './call.ts';
+import { shapeOf } from './evidence/error-shape.ts';
 import type { CarriedSession } from './evidence/failure.ts';
+import { isTimeout } from './evidence/rpc.ts';
 import { ask, carried, type Generation, type OnFailure, prepareOptions } from './generation.ts';
 import { listenToLent } from './lent-hooks.ts';
+import { newPingHabits } from './probe.ts';
 import type { RequestSignal } from './signals.ts';
 import {
   type Callable,
   type CallOptions,
   type ClientShape,
   isConnected,
+  isOverHttp,
   mayTakeSeveralRequests,
   type SessionShape,
   transportOf,
@@ -18,6 +23,7 @@ import {
 export interface LentHooks {
   lost(generation: number, cause: Cause): void;
   hinted(generation: number, error: Error): void;
+  heard(generation: number): void;
 }
 
 /** A generation that belongs to the caller: it is used and watched, and given back as it was. */
@@ -26,16 +32,27 @@ export class LentGeneration implements Generation {
   readonly client: Callable<ClientShape>;
   inFlight = 0;
   gone: Cause | undefined;
-  pingUnsupported = false;
+  signsOfLife = 0;
+  sleepsSeen = 0;
+  readonly overHttp: boolean;
+  readonly pings = newPingHabits();
+  /** Not kept, and a gateway's errors neither: silence is never a loss of what belongs to its caller. */
+  readonly answeredSentAt = 0;
+  readonly earnsNewSession = false;
   readonly processEnd = undefined;
   readonly #supplied: SessionShape;
   readonly #showsTransport: boolean;
   readonly #giveBack: () => void;
+  readonly #hooks: LentHooks;
+  #reportsNext = false;
 
   constructor(number: number, supplied: SessionShape, client: ClientShape, hooks: LentHooks) {
     this.number = number;
     this.#supplied = supplied;
+    this.#hooks = hooks;
     this.#showsTransport = 'transport' in supplied;
+    const transport = transportOf(supplied);
+    this.overHttp = transport !== undefined && isOverHttp(transport);
     this.client = client as unknown as Callable<ClientShape>;
     this.#giveBack = listenToLent(supplied, {
       closed: () => {
@@ -49,8 +66,17 @@ export class LentGeneration implements Generation {
   /** Made once, so that a plain call does not pay for it. */
   readonly #onResult = (result: unknown) => {
     this.inFlight--;
+    this.#heard();
     return result;
   };
+
+  /** Only answers are seen: the caller's transport stays untouched. */
+  #heard(): void {
+    this.signsOfLife++;
+    if (!this.#reportsNext) return;
+    this.#reportsNext = false;
+    this.#hooks.heard(this.number);
+  }
 
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
     if (isPlain(call) && leftMs >= call.timeoutMs) return this.#send(call, undefined, undefined, onFailure);
@@ -76,12 +102,16 @@ export class LentGeneration implements Generation {
       (error: unknown) => {
         this.inFlight--;
         borrowed?.release();
+        const shape = shapeOf(error);
+        if (shape.isRpc && !isTimeout(shape, false)) this.#heard();
         return onFailure({
           call,
           generation: this,
           error,
           session,
-          witnessed: undefined,
+          observed: undefined,
+          requestId: undefined,
+          reached: 'endpoint',
           // Nobody has counted the requests that the caller's client made of this call.
           earlierLegMayHaveRun: mayTakeSeveralRequests(this.#supplied),
           overdue: borrowed?.overdue() === true,
@@ -98,6 +128,21 @@ export class LentGeneration implements Generation {
   get session(): CarriedSession {
     if (!this.#showsTransport) return 'unseen';
     return carried(transportOf(this.#supplied)?.sessionId);
+  }
+
+  beginDoubt(): void {}
+
+  reportNextMessage(): void {
+    this.#reportsNext = true;
+  }
+
+  silence(): SilenceFacts {
+    const inFlight = this.inFlight > 0;
+    return { silentMs: 0, outstanding: false, inFlight, earlierCallInFlight: inFlight };
+  }
+
+  noteGatewayError(): boolean {
+    return false;
   }
 
   /** The caller's handlers are as they were; ones that the caller has set since then stay. */

@@ -35,11 +35,16 @@ export class LentLine implements Line {
         if (hint === 'stream-ended') this.#hooks.lost(generation, hint);
         else if (hint === 'deaf') this.#hooks.suspected(generation, hint);
       },
+      heard: (generation) => this.#hooks.heard(generation),
     });
   }
 
   retire(generation: Generation): void {
     (generation as LentGeneration).giveBack();
+  }
+
+  retired(): never {
+    throw new Error('A connection that belongs to its caller is never made anew here');
   }
 
   async finish(): Promise<void> {}

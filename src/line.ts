@@ -13,6 +13,11 @@ export interface Line {
   check(generation: number): Generation | undefined;
   /** Lets go of a generation that is not used for new calls any more. Returns at once. */
   retire(generation: Generation, cause: Cause): void;
+  /**
+   * Resolves when nothing is left of retired generations that the next one could clash with. Rejects with an
+   * `OpenFailure` where that could not be reached.
+   */
+  retired(): Promise<void>;
   /** Resolves when nothing that was opened is left, or when it has been waited for long enough. */
   finish(): Promise<void>;
   /** The last dial, if it failed. */
@@ -22,10 +27,17 @@ export interface Line {
 export interface FailedDial {
   readonly error: unknown;
   readonly evidence: OperationFailure;
+  readonly permanent: boolean;
+  /** What the server asked to wait, in milliseconds. */
+  readonly retryAfterMs: number;
+  /** Where the server redirects to, without query. */
+  readonly redirectTarget: string | undefined;
 }
 
 /** What a line reports about its generations. */
 export interface LineHooks {
   lost(generation: number, cause: Cause): void;
   suspected(generation: number, cause: Cause): void;
+  /** The message that `reportNextMessage` asked for. */
+  heard(generation: number): void;
 }

@@ -11,7 +11,7 @@ export interface RecoveryOptions {
   readonly recreate?: 'on-demand' | 'eager' | undefined;
   /** Dials until the connection has been stable for `stableMs`. Default 10. */
   readonly maxAttempts?: number | undefined;
-  /** The longest that one recovery may go on dialling. Default 120 000. */
+  /** The longest that one recovery may go on; before the first `ready`, what follows the first dial. Default 120 000. */
   readonly windowMs?: number | undefined;
   /** How long a connection must stay ready before its attempts are given back. Default 30 000. */
   readonly stableMs?: number | undefined;
@@ -42,10 +42,23 @@ export interface TimeoutOptions {
 export interface LivenessOptions {
   /** How long a probe's answer is waited for, in milliseconds. Default 5 000. */
   readonly probeTimeoutMs?: number | undefined;
-  /** Send a heartbeat this often while ready and idle, in milliseconds. Default: none are sent. */
+  /** Send a heartbeat this often while ready, in milliseconds. Default: none are sent. */
   readonly heartbeatMs?: number | undefined;
-  /** Unanswered heartbeats in a row that are a loss. Default 3. */
+  /**
+   * Silence is a loss of an owned connection only after this many unanswered probes in a row, at growing distance
+   * (the first distance is `probeTimeoutMs`), and without a message of any kind for `silenceMs`. Default 3. A call
+   * that was in flight before the first of them puts the loss off until it has settled.
+   */
+  readonly missedProbes?: number | undefined;
+  /** The former name of `missedProbes`. */
   readonly missedHeartbeats?: number | undefined;
+  /** See `missedProbes`; in milliseconds. Default 30 000. */
+  readonly silenceMs?: number | undefined;
+  /**
+   * In place of `silenceMs` while the server may still be working on an operation that the host gave up (time-out,
+   * abort); in milliseconds. Default 120 000.
+   */
+  readonly busySilenceMs?: number | undefined;
 }
 
 /** What a host's own rule is told about a failure. */
@@ -105,7 +118,9 @@ export interface Settings {
   readonly liveness: {
     readonly probeTimeoutMs: number;
     readonly heartbeatMs: number | undefined;
-    readonly missedHeartbeats: number;
+    readonly missedProbes: number;
+    readonly silenceMs: number;
+    readonly busySilenceMs: number;
   };
   readonly evidence: { readonly trust404: boolean; readonly classify: EvidenceOptions['classify'] };
   readonly replay: ReplayOptions;

@@ -1,91 +1,141 @@
+import type { SilenceFacts } from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
 import type { Call } from './call.ts';
 import type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
 import { ask, carried, type Generation, type OnFailure, prepareOptions } from './generation.ts';
+import { newPingHabits } from './probe.ts';
 import type { RequestSignal } from './signals.ts';
 import {
   type Callable,
   type ClientShape,
+  isOverHttp,
   isVersion2,
   type TransportShape,
 } from './transports/client-shape.ts';
 import { type Exchange, headersCarrying } from './transports/exchange.ts';
-import { type Witness, witnessedBy } from './transports/witness.ts';
-import { withinLimit } from './within-limit.ts';
+import { settledByMonitor, type WireMonitor } from './transports/wire-monitor.ts';
 
-/** A generation that the supervisor made: its wire is witnessed, and it is ended here. */
+/** The SDK's words for a time-out and an abort, v1 and v2; an answer that says the same has been seen to come. */
+const GAVE_UP: readonly unknown[] = [-32001, 'REQUEST_TIMEOUT'];
+
+/** In a row, without any message in between: then the session behind the gateway is in doubt. */
+const GATEWAY_ERRORS_IN_DOUBT = 3;
+
+/** A generation that the supervisor made: its wire is monitored, and its line ends it. */
 export class OwnedGeneration implements Generation {
   readonly number: number;
   readonly client: Callable<ClientShape>;
+  readonly transport: TransportShape | undefined;
+  readonly monitor: WireMonitor;
+  readonly overHttp: boolean;
+  readonly pings = newPingHabits();
   closed = false;
   gone: Cause | undefined;
-  pingUnsupported = false;
-  readonly #transport: TransportShape | undefined;
-  readonly #witness: Witness;
+  answeredSentAt = 0;
+  sleepsSeen = 0;
+  /** It was made because a gateway failed. */
+  bornOfGatewayErrors = false;
   readonly #isVersion2: boolean;
+  #gatewayErrors = 0;
+  #gatewayErrorsSince = 0;
   #onIdle: (() => void) | undefined;
 
-  constructor(number: number, client: ClientShape, transport: TransportShape | undefined, witness: Witness) {
+  constructor(
+    number: number,
+    client: ClientShape,
+    transport: TransportShape | undefined,
+    monitor: WireMonitor,
+  ) {
     this.number = number;
     this.client = client as unknown as Callable<ClientShape>;
-    this.#transport = transport;
-    this.#witness = witness;
+    this.transport = transport;
+    this.monitor = monitor;
+    this.overHttp = transport !== undefined && isOverHttp(transport);
     this.#isVersion2 = isVersion2(client);
   }
 
   get inFlight(): number {
-    return this.#witness.inFlight;
+    return this.monitor.inFlight;
   }
 
   get session(): CarriedSession {
-    return carried(this.#transport?.sessionId);
+    return carried(this.transport?.sessionId);
   }
 
   get processEnd(): ProcessEnd | undefined {
-    return (this.#transport as { processEnd?: ProcessEnd } | undefined)?.processEnd;
+    return (this.transport as { processEnd?: ProcessEnd } | undefined)?.processEnd;
+  }
+
+  get signsOfLife(): number {
+    return this.monitor.lastMessageAt;
+  }
+
+  /** One new session for one gateway that fails: the next is earned by an answer. */
+  get earnsNewSession(): boolean {
+    return !this.bornOfGatewayErrors || this.answeredSentAt > 0;
   }
 
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
     const { options, borrowed } = prepareOptions(call, leftMs);
-    const exchange = this.#witness.begin(call.options?.onresumptiontoken);
+    const exchange = this.monitor.begin(call.options?.onresumptiontoken);
     options.onresumptiontoken = exchange.token;
     if (this.#isVersion2) options.headers = headersCarrying(exchange, options.headers);
     return ask(call, this.client, options).then(
       (result) => {
-        this.#settled(exchange, borrowed);
+        this.answeredSentAt = call.startedAt;
+        this.#settled(exchange, false, borrowed);
         return result;
       },
       (error: unknown) => {
-        this.#settled(exchange, borrowed);
+        this.#settled(exchange, GAVE_UP.includes(Object(error).code), borrowed);
         const overdue = borrowed?.overdue() === true;
         const session = carried(exchange.sessionId);
+        const { requestId, reached, earlierLegMayHaveRun } = exchange;
+        const observed = settledByMonitor(error);
         return onFailure({
           call,
           generation: this,
           error,
           session,
-          witnessed: witnessedBy(error),
-          earlierLegMayHaveRun: exchange.earlierLegMayHaveRun,
+          observed,
+          requestId,
+          reached,
+          earlierLegMayHaveRun,
           overdue,
         });
       },
     );
   }
 
-  #settled(exchange: Exchange, borrowed: RequestSignal | undefined): void {
-    this.#witness.end(exchange);
+  #settled(exchange: Exchange, gaveUp: boolean, borrowed: RequestSignal | undefined): void {
+    this.monitor.end(exchange, gaveUp);
     borrowed?.release();
     if (this.#onIdle !== undefined && this.inFlight === 0) this.#onIdle();
   }
 
-  /** Its session is gone: answer streams that were cut will not be resumed. */
-  sessionIsGone(): void {
-    this.#witness.settleStalled();
+  beginDoubt(): void {
+    this.monitor.mark();
   }
 
-  /** Nothing more can be answered on it. */
-  answersAreLost(): void {
-    this.#witness.settleAll();
+  reportNextMessage(): void {
+    this.monitor.listenForMessage();
+  }
+
+  silence(): SilenceFacts {
+    return {
+      silentMs: Math.round(performance.now() - this.monitor.lastMessageAt),
+      outstanding: this.monitor.outstanding > 0,
+      inFlight: this.inFlight > 0,
+      earlierCallInFlight: this.monitor.inFlightBeforeMark > 0,
+    };
+  }
+
+  noteGatewayError(): boolean {
+    const { lastMessageAt } = this.monitor;
+    if (lastMessageAt !== this.#gatewayErrorsSince) this.#gatewayErrors = 0;
+    this.#gatewayErrorsSince = lastMessageAt;
+    this.#gatewayErrors++;
+    return this.#gatewayErrors >= GATEWAY_ERRORS_IN_DOUBT;
   }
 
   /** Resolves when nothing is in flight, or when the limit has passed. */
@@ -98,18 +148,5 @@ export class OwnedGeneration implements Generation {
         resolve();
       };
     });
-  }
-
-  /** Ends the session if the server still has it, then closes; each step within the limit. Never rejects. */
-  async end(terminate: boolean, limitMs: number): Promise<void> {
-    const transport = this.#transport;
-    if (terminate && transport?.sessionId !== undefined && transport.terminateSession !== undefined) {
-      await withinLimit(() => transport.terminateSession?.(), limitMs);
-    }
-    await withinLimit(async () => {
-      await (this.client as unknown as ClientShape).close();
-      // A client that lost its transport does not close it, and a child may have left descendants.
-      await transport?.close();
-    }, limitMs);
   }
 }

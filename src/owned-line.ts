@@ -2,34 +2,24 @@
 import type { OpenFailure } from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
 import { Dial, type Recipe } from './dial.ts';
-import { classify } from './evidence/classify.ts';
-import { type ErrorShape, shapeOf } from './evidence/error-shape.ts';
-import { NO_CALL } from './evidence/failure.ts';
+import { type DialFailure, dialFailure } from './dial-failure.ts';
 import { hintOf } from './evidence/hints.ts';
 import type { Generation } from './generation.ts';
 import type { FailedDial, Line, LineHooks } from './line.ts';
 import type { Settings } from './options.ts';
 import type { OwnedGeneration } from './owned-generation.ts';
 import { quietly } from './quietly.ts';
+import {
+  DELETE_LIMIT_MS,
+  endProcess,
+  endSession,
+  mayHaveSession,
+  type RetirementParts,
+  retire,
+} from './retirement.ts';
 import { type ClientShape, transportOf } from './transports/client-shape.ts';
 import type { Identity } from './transports/recipe.ts';
-import { Witness, witnessedBy } from './transports/witness.ts';
-
-/** The server has said that it does not know these sessions: there is nothing to DELETE. */
-const SESSION_IS_GONE: readonly Cause[] = ['session-unknown', 'session-rejected', 'session-error'];
-
-/** Nothing is wrong with these: answer streams that were cut may still be resumed. */
-const AT_THE_HOSTS_WISH: readonly Cause[] = ['requested', 'closed'];
-
-/**
- * Closing a client aborts the signal of every exchange that it ever had. That takes as long as a few calls, so it
- * waits until the calls that were stricken have gone on.
- */
-const LINGER_MS = 250;
-
-/** Dialling again changes nothing until credentials, the command or the address change. */
-const PERMANENT_STATUSES: readonly number[] = [400, 401, 403, 405, 406, 415];
-const PERMANENT_CODES: readonly string[] = ['ENOENT', 'EACCES'];
+import { type ServerHabits, WireMonitor } from './transports/wire-monitor.ts';
 
 export class OwnedLine implements Line {
   lastDial: FailedDial | undefined;
@@ -37,11 +27,16 @@ export class OwnedLine implements Line {
   readonly #identity: Identity;
   readonly #timeouts: Settings['timeouts'];
   readonly #hooks: LineHooks;
+  readonly #habits: ServerHabits = { answersOnListenStream: false };
   readonly #used = new WeakSet<object>();
   readonly #lingering = new Set<() => void>();
   #finishing = false;
   /** What is being opened, and what is being ended off the path of any call. */
-  readonly #ending = new Set<Promise<unknown>>();
+  readonly #background = new Set<Promise<unknown>>();
+  /** Retired generations, and what the next one waits for. */
+  readonly #clearing = new Map<RetirementParts, Promise<void>>();
+  /** Retired since the last `ready`. */
+  #retired: RetirementParts[] = [];
 
   constructor(recipe: Recipe, identity: Identity, timeouts: Settings['timeouts'], hooks: LineHooks) {
     this.#recipe = recipe;
@@ -57,59 +52,103 @@ export class OwnedLine implements Line {
     return opening;
   }
 
+  check(): never {
+    throw new Error('An owned connection has nothing supplied to check');
+  }
+
+  retire(generation: Generation, cause: Cause): void {
+    const parts: RetirementParts = {
+      generation: generation as OwnedGeneration,
+      cause,
+      isDescribed: 'transport' in this.#recipe,
+      timeouts: this.#timeouts,
+      linger: (ms) => this.#linger(ms),
+    };
+    const { cleared, ended } = retire(parts);
+    this.#retired.push(parts);
+    this.#clearing.set(parts, cleared);
+    this.#inBackground(ended);
+    this.#inBackground(cleared);
+  }
+
+  async retired(): Promise<void> {
+    for (const [parts, cleared] of this.#clearing) {
+      try {
+        await cleared;
+        this.#clearing.delete(parts);
+      } catch (error) {
+        const again = endProcess(parts);
+        this.#clearing.set(parts, again);
+        this.#inBackground(again);
+        throw this.#noteFailure({ error, cause: 'not-ended', permanent: false, retryAfterMs: 0 });
+      }
+    }
+  }
+
+  async finish(): Promise<void> {
+    this.#finishing = true;
+    for (const go of this.#lingering) go();
+    while (this.#background.size > 0) await Promise.all(this.#background);
+  }
+
   async #open(number: number, signal: AbortSignal): Promise<Generation> {
+    let opened = await this.#dial(number, signal);
+    const living = this.#retired.filter(mayHaveSession);
+    if ('error' in opened && opened.refusesSecondSession && living.length > 0 && !signal.aborted) {
+      await Promise.all(living.map(({ generation }) => endSession(generation, DELETE_LIMIT_MS)));
+      opened = await this.#dial(number, signal);
+    }
+    if ('error' in opened) {
+      const mayClash = this.#retired.some(mayHaveSession) && opened.cause !== 'unauthorized';
+      const failure = { ...opened, permanent: opened.permanent && !mayClash };
+      throw signal.aborted ? failure : this.#noteFailure(failure);
+    }
+    opened.bornOfGatewayErrors = this.#retired.at(-1)?.cause === 'gateway-error';
+    this.#retired = [];
+    this.lastDial = undefined;
+    return opened;
+  }
+
+  /** Leaves nothing behind when it fails. */
+  async #dial(number: number, signal: AbortSignal): Promise<OwnedGeneration | DialFailure> {
     let generation: OwnedGeneration | undefined;
     let streamEnded = false;
-    const witness = new Witness({
-      suspected: () => this.#hooks.suspected(number, 'deaf'),
-      streamEnded: () => {
-        streamEnded = true;
-        if (generation !== undefined) this.#lose(generation, 'stream-ended');
+    const monitor = new WireMonitor(
+      {
+        suspected: () => this.#hooks.suspected(number, 'deaf'),
+        streamEnded: () => {
+          streamEnded = true;
+          if (generation !== undefined) this.#lose(generation, 'stream-ended');
+        },
+        heard: () => this.#hooks.heard(number),
       },
-    });
-    const dial = new Dial(this.#recipe, this.#identity, number, witness, this.#timeouts);
+      this.#habits,
+    );
+    const dial = new Dial(this.#recipe, this.#identity, number, monitor, this.#timeouts);
     try {
       generation = await dial.run(signal);
       this.#refuseUsed(generation.client);
       if (streamEnded || transportOf(generation.client as never) === undefined) {
         throw new Error('The connection closed as its handshake finished');
       }
-      this.#watch(generation, dial.isWitnessed);
-      this.lastDial = undefined;
+      this.#watch(generation, dial.isDescribed);
       return generation;
     } catch (error) {
-      const failure = openFailure(error, dial.closed, witness.retryAfterMs);
-      if (!signal.aborted) this.lastDial = { error, evidence: dial.evidence(failure.cause) };
-      this.#inBackground(dial.abandon());
-      throw failure;
+      const failure = dialFailure(error, dial, monitor);
+      await dial.abandon();
+      this.#inBackground(dial.endLate());
+      return failure;
     }
   }
 
-  check(): never {
-    throw new Error('An owned connection has nothing supplied to check');
-  }
-
-  retire(generation: Generation, cause: Cause): void {
-    const owned = generation as OwnedGeneration;
-    const { drainTimeoutMs, closeTimeoutMs } = this.#timeouts;
-    const gone = SESSION_IS_GONE.includes(cause);
-    if (!AT_THE_HOSTS_WISH.includes(cause)) owned.sessionIsGone();
-    this.#inBackground(
-      owned
-        .drain(drainTimeoutMs)
-        .then(() => (owned.closed ? undefined : this.#linger()))
-        .then(() => owned.end(!gone, closeTimeoutMs)),
-    );
-  }
-
-  async finish(): Promise<void> {
-    this.#finishing = true;
-    for (const go of this.#lingering) go();
-    while (this.#ending.size > 0) await Promise.all(this.#ending);
+  #noteFailure({ error, cause, permanent, retryAfterMs, process, redirectTarget }: DialFailure): OpenFailure {
+    const evidence = { connection: 'lost', execution: 'none', cause, process } as const;
+    this.lastDial = { error, evidence, permanent, retryAfterMs, redirectTarget };
+    return { cause, permanent, retryAfterMs };
   }
 
   /** Not once the connection is being closed: then there is nobody to be in the way of. */
-  async #linger(): Promise<void> {
+  async #linger(ms: number): Promise<void> {
     if (this.#finishing) return;
     await new Promise<void>((resolve) => {
       const go = () => {
@@ -117,12 +156,12 @@ export class OwnedLine implements Line {
         this.#lingering.delete(go);
         resolve();
       };
-      const timer = setTimeout(go, LINGER_MS);
+      const timer = setTimeout(go, ms);
       this.#lingering.add(go);
     });
   }
 
-  #watch(generation: OwnedGeneration, isWitnessed: boolean): void {
+  #watch(generation: OwnedGeneration, isDescribed: boolean): void {
     const client = generation.client as unknown as ClientShape;
     const { onclose, onerror } = client;
     client.onclose = () => {
@@ -132,8 +171,8 @@ export class OwnedLine implements Line {
     };
     client.onerror = (error) => {
       quietly(() => onerror?.call(client, error));
-      // Where we made the transport, the witness has seen the same, with the request that it concerns.
-      const hint = isWitnessed ? undefined : hintOf(error);
+      // Where we made the transport, its monitor has seen the same, with the request that it concerns.
+      const hint = isDescribed ? undefined : hintOf(error);
       if (hint === 'stream-ended') this.#lose(generation, hint);
       else if (hint !== undefined) this.#hooks.suspected(generation.number, 'deaf');
     };
@@ -143,38 +182,17 @@ export class OwnedLine implements Line {
   #lose(generation: OwnedGeneration, cause: Cause): void {
     generation.gone ??= cause;
     this.#hooks.lost(generation.number, cause);
-    if (cause === 'stream-ended') generation.answersAreLost();
+    if (cause === 'stream-ended') generation.monitor.settleAll();
   }
 
-  /** The old generation's client is closed after the new one has been made. */
+  /** The old generation's client is closed, so it cannot be the new one's. */
   #refuseUsed(client: object): void {
     if (this.#used.has(client)) throw new TypeError('connect() must return a new client each time');
     this.#used.add(client);
   }
 
   #inBackground(work: Promise<unknown>): void {
-    const task = work.catch(() => {}).finally(() => this.#ending.delete(task));
-    this.#ending.add(task);
+    const task = work.catch(() => {}).finally(() => this.#background.delete(task));
+    this.#background.add(task);
   }
-}
-
-function openFailure(error: unknown, transportClosed: boolean, retryAfterMs: number): OpenFailure {
-  const shape = shapeOf(error);
-  const { cause } = classify({
-    ...NO_CALL,
-    witnessed: witnessedBy(error),
-    error: shape,
-    session: 'none',
-    transportClosed,
-    trust404: true,
-  });
-  return { cause, permanent: isPermanent(shape, cause), retryAfterMs };
-}
-
-function isPermanent(error: ErrorShape, cause: Cause): boolean {
-  if (cause === 'unauthorized') return true;
-  // The server forgot the session in the middle of its handshake: the next one is a new session.
-  if (cause === 'session-rejected') return false;
-  if (error.status !== undefined) return PERMANENT_STATUSES.includes(error.status);
-  return error.systemCodes.some(({ code }) => PERMANENT_CODES.includes(code));
 }

@@ -1,6 +1,6 @@
-/** Asks a generation for a sign of life. Any answer at all is one. */
+/** Asks a generation for a sign of life. Any answer at all is one, and so is any message that comes meanwhile. */
 import type { ProbeInput, ProbeOutcome } from '../machines/connection.machine.ts';
-import type { Evidence } from '../machines/vocabulary.ts';
+import type { Cause, Evidence } from '../machines/vocabulary.ts';
 import type { Generation } from './generation.ts';
 import { OPERATIONS } from './operations.ts';
 
@@ -11,6 +11,47 @@ export interface ProbeContext {
   readonly signal: AbortSignal;
   /** What an error of this generation proves. */
   readonly judge: (error: unknown) => Evidence;
+}
+
+/** What a generation has shown about `ping` so far. */
+export interface PingHabits {
+  /** The server answered that it does not know `ping`. */
+  unsupported: boolean;
+  answered: boolean;
+  /** It answered an operation that was sent after a ping, and never a ping: its silence to one says nothing. */
+  ignored: boolean;
+  /** When a ping was sent that it did not answer, from `Date.now()`. */
+  unansweredAt: number | undefined;
+}
+
+export function newPingHabits(): PingHabits {
+  return { unsupported: false, answered: false, ignored: false, unansweredAt: undefined };
+}
+
+export async function probe(
+  generation: Generation,
+  { suspicion }: ProbeInput,
+  context: ProbeContext,
+): Promise<ProbeOutcome> {
+  const { pings } = generation;
+  const cause = suspicion ?? 'heartbeat';
+  const usable: ProbeOutcome = { verdict: 'usable', cause };
+  if (cause === 'heartbeat' && pings.unsupported) return usable;
+  noteIgnoredPings(generation);
+  // On a pipe a ping that is never answered can prove nothing; over HTTP it may still bring a 404.
+  if (pings.ignored && !generation.overHttp) return silenceOf(generation, cause);
+
+  const { signsOfLife } = generation;
+  let evidence = await attempt(generation, context);
+  // A kept-alive socket that the server had just closed, or that died while the host slept: the next one is new.
+  if (evidence?.cause === 'request-cut' || (cause === 'host-slept' && evidence?.cause === 'timeout')) {
+    evidence = await attempt(generation, context);
+  }
+  if (evidence === undefined) return usable;
+  if (evidence.cause === 'timeout') {
+    return generation.signsOfLife === signsOfLife ? silenceOf(generation, cause) : usable;
+  }
+  return { verdict: provesLoss(evidence, cause, generation) ? 'lost' : 'usable', cause: evidence.cause };
 }
 
 /** Revision 2026-07-28 has no `ping`; its SDK refuses it without sending anything. */
@@ -24,33 +65,37 @@ async function ask({ client }: Generation, context: ProbeContext): Promise<void>
   }
 }
 
-export async function probe(
-  generation: Generation,
-  { suspicion }: ProbeInput,
-  context: ProbeContext,
-): Promise<ProbeOutcome> {
-  if (suspicion === 'heartbeat' && generation.pingUnsupported)
-    return { verdict: 'usable', cause: 'heartbeat' };
-  let evidence = await attempt(generation, context);
-  // A kept-alive socket that the server had just closed: the next one is new.
-  if (evidence?.cause === 'request-cut') evidence = await attempt(generation, context);
-  if (evidence === undefined) return { verdict: 'usable', cause: suspicion ?? 'heartbeat' };
-  const { cause } = evidence;
-  if (cause !== 'timeout') return { verdict: provesLoss(evidence) ? 'lost' : 'usable', cause };
-  return { verdict: generation.inFlight > 0 ? 'busy' : 'unanswered', cause: suspicion ?? cause };
-}
-
 async function attempt(generation: Generation, context: ProbeContext): Promise<Evidence | undefined> {
+  const { pings } = generation;
+  const sentAt = Date.now();
   try {
     await ask(generation, context);
+    Object.assign(pings, { answered: true, ignored: false });
     return undefined;
   } catch (error) {
-    if (Object(error).code === METHOD_NOT_FOUND) generation.pingUnsupported = true;
-    return context.judge(error);
+    if (Object(error).code === METHOD_NOT_FOUND) pings.unsupported = true;
+    const evidence = context.judge(error);
+    if (evidence.cause === 'timeout') pings.unansweredAt ??= sentAt;
+    return evidence;
   }
 }
 
-function provesLoss({ connection, cause }: Evidence): boolean {
+function noteIgnoredPings({ pings, answeredSentAt }: Generation): void {
+  if (pings.answered || pings.unansweredAt === undefined) return;
+  if (answeredSentAt > pings.unansweredAt) pings.ignored = true;
+}
+
+/** Of a server that never answers a ping only operations tell: while none is unanswered, nothing is amiss. */
+function silenceOf(generation: Generation, cause: Cause): ProbeOutcome {
+  const silence = generation.silence();
+  const nothingUnanswered = !silence.inFlight && !silence.outstanding;
+  if (generation.pings.ignored && nothingUnanswered) return { verdict: 'usable', cause };
+  return { verdict: 'unanswered', cause, silence };
+}
+
+function provesLoss({ connection, cause }: Evidence, suspicion: Cause, generation: Generation): boolean {
+  // A gateway that answers in the server's stead: only several of these in a row are held against a session, once.
+  if (cause === 'gateway-error') return suspicion === 'gateway-error' && generation.earnsNewSession;
   if (connection !== 'suspect') return connection === 'lost';
   // Something answered, if only a gateway: the session behind it may be well.
   return cause !== 'http-error' && cause !== 'malformed-answer';

@@ -10,6 +10,11 @@ export interface ConnectionStatus {
   readonly generation: number;
   /** When it entered this state, in milliseconds since the epoch. */
   readonly since: number;
+  /**
+   * Since when it is in doubt, in milliseconds since the epoch: a probe of it is under way for a failure, or was not
+   * answered. Calls are sent all the same. Undefined while nothing is held against it.
+   */
+  readonly suspectSince: number | undefined;
   /** Why it is not ready; undefined while it is, or while nothing has gone wrong. */
   readonly reason: Cause | undefined;
   /** What the host can do about it; undefined where nothing is needed. */

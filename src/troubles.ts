@@ -1,7 +1,7 @@
 /** Calls in trouble: the operation machine decides what becomes of each, this file sends and settles it. */
 import { type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import { type OperationEvent, type OperationInput, operationMachine } from '../machines/operation.machine.ts';
-import type { Evidence, Ownership, ReplayPolicy } from '../machines/vocabulary.ts';
+import type { Cause, DemandedOperation, Evidence, Ownership, ReplayPolicy } from '../machines/vocabulary.ts';
 import { type Call, remainingMs } from './call.ts';
 import type { Clock } from './clock.ts';
 import type { OperationFailure } from './errors.ts';
@@ -29,9 +29,10 @@ export interface TroubleHost {
   readonly logger: Logger;
   present(): Present;
   lastDial(): FailedDial | undefined;
+  /** Why operations wait. */
+  delayedBy(): Cause | undefined;
   policyOf(call: Call): ReplayPolicy;
-  /** Wants the connection, for one operation. */
-  demand(): void;
+  demand(operation: DemandedOperation): void;
   /** Sends on the current generation. Rejects with a `JudgedFailure`. */
   sendAgain(call: Call): Promise<unknown>;
 }
@@ -45,6 +46,8 @@ interface Trouble {
   failure: JudgedFailure | undefined;
   sent: boolean;
   result: unknown;
+  /** Itself, as it asks for the connection. */
+  demanded: DemandedOperation | undefined;
   waitsFor: 'nothing' | 'usable' | 'proof';
 }
 
@@ -59,9 +62,10 @@ function troubleOf(system: AnyActorRef['system']): Trouble {
 
 const runnableOperationMachine = operationMachine.provide({
   actions: {
-    demandConnection: ({ system }) => {
+    demandConnection: ({ system }, operation) => {
       const trouble = troubleOf(system);
-      trouble.owner.host.demand();
+      trouble.demanded = operation;
+      trouble.owner.host.demand(operation);
       trouble.owner.wait(trouble, 'usable');
     },
     awaitProof: ({ system }) => {
@@ -133,8 +137,13 @@ export class Troubles {
     return this.#begin(call, 'waits', failure, undefined);
   }
 
-  /** The connection has changed: everyone who waits is answered anew. */
+  /** The connection has changed: one of those that wait asks for it again, and all are answered anew. */
   connectionChanged(): void {
+    for (const { waitsFor, demanded } of this.#all) {
+      if (waitsFor !== 'usable' || demanded === undefined) continue;
+      this.host.demand(demanded);
+      break;
+    }
     for (const trouble of [...this.#all]) this.#answer(trouble);
   }
 
@@ -176,6 +185,7 @@ export class Troubles {
       failure,
       sent,
       result: undefined,
+      demanded: undefined,
       waitsFor: 'nothing',
     };
     this.#all.add(trouble);
@@ -239,6 +249,7 @@ export class Troubles {
       // The machine knows what a probe has proved since.
       evidence: failure === undefined ? obstacle : { ...failure.evidence, ...context.evidence },
       lastDial: this.host.lastDial(),
+      delayedBy: this.host.delayedBy(),
     });
   }
 }

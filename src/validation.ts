@@ -115,11 +115,19 @@ const timeouts = z.strictObject({
   closeTimeoutMs: positiveDuration.default(5_000),
 });
 
-const liveness = z.strictObject({
-  probeTimeoutMs: positiveDuration.default(5_000),
-  heartbeatMs: positiveDuration.optional(),
-  missedHeartbeats: count.default(3),
-});
+const liveness = z
+  .strictObject({
+    probeTimeoutMs: positiveDuration.default(5_000),
+    heartbeatMs: positiveDuration.optional(),
+    missedProbes: count.optional(),
+    missedHeartbeats: count.optional(),
+    silenceMs: duration.default(30_000),
+    busySilenceMs: duration.default(120_000),
+  })
+  .transform(({ missedProbes, missedHeartbeats, ...rest }) => ({
+    ...rest,
+    missedProbes: missedProbes ?? missedHeartbeats ?? 3,
+  }));
 
 const evidence = z.strictObject({ trust404: flag.default(true), classify: callable.optional() });
 

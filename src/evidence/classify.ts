@@ -7,19 +7,20 @@ import type { EvidenceRule, Failure } from './failure.ts';
 import { authEvidence, httpEvidence, malformedEvidence } from './http.ts';
 import { rpcEvidence, timeoutEvidence, unsupportedEvidence } from './rpc.ts';
 import { socketEvidence } from './socket.ts';
-import { closedEvidence, notConnectedEvidence, unwrittenEvidence } from './stdio.ts';
+import { closedEvidence, notConnectedEvidence, unwrittenEvidence, writeCutEvidence } from './stdio.ts';
 
-const witnessedEvidence: EvidenceRule = ({ witnessed }) => witnessed;
+const observedEvidence: EvidenceRule = ({ observed }) => observed;
 
 const abortedEvidence: EvidenceRule = ({ aborted }) =>
   aborted ? { connection: 'usable', execution: 'unknown', cause: 'aborted' } : undefined;
 
 const RULES: readonly EvidenceRule[] = [
   abortedEvidence,
-  witnessedEvidence,
+  observedEvidence,
   notConnectedEvidence,
   unsupportedEvidence,
   unwrittenEvidence,
+  writeCutEvidence,
   authEvidence,
   closedEvidence,
   timeoutEvidence,

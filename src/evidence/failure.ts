@@ -12,6 +12,12 @@ export interface ProcessEnd {
 /** Whether a request named a session; `unseen`: it was sent by an object that does not show its transport. */
 export type CarriedSession = 'carried' | 'none' | 'unseen';
 
+/**
+ * Where the last POST of a call ended up. `endpoint`: there, or where 307 or 308 within its origin led, which keep
+ * method and body. `within-origin`: elsewhere in its origin, by redirects that `fetch` followed unseen.
+ */
+export type Reached = 'endpoint' | 'within-origin' | 'elsewhere';
+
 /** One failed request: the error, and what was known about the request apart from it. */
 export interface Failure {
   readonly error: ErrorShape;
@@ -25,8 +31,12 @@ export interface Failure {
   readonly transportClosed: boolean;
   /** An earlier request of the same call reached the server, so no later one can prove that nothing ran. */
   readonly earlierLegMayHaveRun: boolean;
-  /** What the witness saw on the wire, where we own it. */
-  readonly witnessed: Evidence | undefined;
+  /** Where the request ended up, as far as its redirects were seen; adopted: `endpoint`. */
+  readonly reached: Reached;
+  /** Its JSON-RPC id, where we own the transport. */
+  readonly requestId: string | number | undefined;
+  /** What the monitor saw on the wire, where we own it. */
+  readonly observed: Evidence | undefined;
   /** Take HTTP 404 as proof that the request did not run. */
   readonly trust404: boolean;
 }
@@ -36,7 +46,9 @@ export const NO_CALL = {
   aborted: false,
   overdue: false,
   earlierLegMayHaveRun: false,
-  witnessed: undefined,
+  reached: 'endpoint',
+  requestId: undefined,
+  observed: undefined,
 } as const satisfies Partial<Failure>;
 
 /** One source of evidence: what it makes of a failure, or nothing if it does not know it. */

@@ -61,6 +61,8 @@ export const httpEvidence: EvidenceRule = (failure) => {
       if (REFUSED_BEFORE_RUNNING.includes(status)) {
         return { connection: 'usable', execution: 'none', cause: 'http-refused' };
       }
+      // One failure of a gateway says nothing about the session behind it.
+      if (status >= 500) return { connection: 'usable', execution: 'unknown', cause: 'gateway-error' };
       return { connection: 'suspect', execution: 'unknown', cause: 'http-error' };
   }
 };

@@ -1,4 +1,5 @@
 /** Evidence from JSON-RPC errors and from the SDK's own timers. */
+import type { ErrorShape } from './error-shape.ts';
 import type { EvidenceRule } from './failure.ts';
 
 const REQUEST_TIMEOUT = -32001;
@@ -17,14 +18,17 @@ export const unsupportedEvidence: EvidenceRule = ({ error }) =>
     : undefined;
 
 /** The SDK gave up waiting. A server that relays the very same error is taken for a timeout: one probe tells. */
-export const timeoutEvidence: EvidenceRule = ({ error, overdue }) => {
-  const timedOut =
+export function isTimeout(error: ErrorShape, overdue: boolean): boolean {
+  return (
     overdue ||
     error.code === 'REQUEST_TIMEOUT' ||
     error.name === 'TimeoutError' ||
-    (error.code === REQUEST_TIMEOUT && ('timeout' in error.data || 'maxTotalTimeout' in error.data));
-  return timedOut ? { connection: 'suspect', execution: 'unknown', cause: 'timeout' } : undefined;
-};
+    (error.code === REQUEST_TIMEOUT && ('timeout' in error.data || 'maxTotalTimeout' in error.data))
+  );
+}
+
+export const timeoutEvidence: EvidenceRule = ({ error, overdue }) =>
+  isTimeout(error, overdue) ? { connection: 'suspect', execution: 'unknown', cause: 'timeout' } : undefined;
 
 export const rpcEvidence: EvidenceRule = ({ error, trust404 }) => {
   if (!error.isRpc) return undefined;

@@ -14,9 +14,16 @@ export const notConnectedEvidence: EvidenceRule = ({ error }) => {
 /** The code of the error with which our stdio transport rejects a message that it could not write. */
 export const UNWRITTEN = 'MCP_STEWARD_UNWRITTEN';
 
-/** The write to stdin failed for this very message, so no whole line reached the server. */
+/** Nothing of this message was put into the pipe to the server. */
 export const unwrittenEvidence: EvidenceRule = ({ error }) =>
   error.code === UNWRITTEN ? { connection: 'lost', execution: 'none', cause: 'unwritten' } : undefined;
+
+/** The code of the error with which our stdio transport rejects a message whose write failed after it had begun. */
+export const WRITE_CUT = 'MCP_STEWARD_WRITE_CUT';
+
+/** Some of this message was in the pipe, all of it perhaps, and the server may have read it before it died. */
+export const writeCutEvidence: EvidenceRule = ({ error }) =>
+  error.code === WRITE_CUT ? { connection: 'lost', execution: 'unknown', cause: 'request-cut' } : undefined;
 
 /** v1's -32000 is also what a gateway relays in-band, so it counts only if this transport really closed. */
 export const closedEvidence: EvidenceRule = ({ error, transportClosed }) => {

@@ -5,8 +5,8 @@
 import type { Unavailability } from '../../machines/operation.machine.ts';
 import {
   CAUSES,
+  type DemandedOperation,
   type Evidence,
-  type Execution,
   type OperationKind,
   type Ownership,
   type ReplayPolicy,
@@ -31,13 +31,17 @@ const KINDS: Record<OperationKind, true> = {
   other: true,
 };
 const POLICIES: Record<ReplayPolicy, true> = { safe: true, 'if-unsent': true, never: true };
-const EXECUTIONS: Record<Execution, true> = { none: true, unknown: true, answered: true };
-const VERDICTS: Record<Evidence['connection'] | 'unanswered' | 'busy', true> = {
+const EXECUTIONS: Record<DemandedOperation['execution'], true> = {
+  unsent: true,
+  none: true,
+  unknown: true,
+  answered: true,
+};
+const VERDICTS: Record<Evidence['connection'] | 'unanswered', true> = {
   usable: true,
   suspect: true,
   lost: true,
   unanswered: true,
-  busy: true,
 };
 const UNAVAILABILITIES: Record<Unavailability, true> = {
   'not-waiting': true,
@@ -78,14 +82,16 @@ const FIELDS: Readonly<Record<string, Check>> = {
   connection: keyOf(VERDICTS),
   why: keyOf(UNAVAILABILITIES),
   unavailability: keyOf(UNAVAILABILITIES),
-  busy: isFlag,
-  wanted: isFlag,
+  silentMs: isCount,
+  outstanding: isFlag,
+  inFlight: isFlag,
+  earlierCallInFlight: isFlag,
   overdue: isFlag,
   permanent: isFlag,
 };
 
 /** What holds fields of the list itself. `error` is the outcome of a dial, `output` that of a probe. */
-const HOLDERS = ['evidence', 'stricken', 'output', 'error'] as const;
+const HOLDERS = ['evidence', 'operation', 'silence', 'output', 'error'] as const;
 
 export type Allowed = Readonly<Record<string, unknown>>;
 

@@ -15,11 +15,14 @@ interface Known {
   readonly cause?: Cause;
 }
 
+const USABLE: readonly string[] = ['ready.steady', 'ready.suspect'];
+
 export class ConnectionTrace {
   readonly #name: string;
   readonly #tracer: Tracer;
   readonly #instruments: Instruments;
   #generation = 0;
+  #ownership: Ownership = 'supervisor';
   /** Undefined before it is seen, and once it is closed. */
   #state: string | undefined;
   #lostAt: number | undefined;
@@ -39,18 +42,19 @@ export class ConnectionTrace {
     const known = step.context as unknown as Known;
     const state = stateOf(to);
     this.#generation = known.generation;
+    this.#ownership = known.ownership;
     this.#count(step.ended ? undefined : state, known);
     if (path.includes('lost')) this.#lost(known);
     if (event === 'open failed') this.#recreation?.dialFailed((detail.error as { cause?: Cause }).cause);
-    // Also when a probe was answered: whatever a call met, it was no loss of this generation.
-    if (path.length > 0 && to === 'ready.steady') this.#usable(known);
+    // Also when a probe has ended: whatever a call met, it was no loss of this generation.
+    if (path.length > 0 && USABLE.includes(to)) this.#usable(known);
     if (state === 'recreating') this.#recreates(path, known);
     else this.#recreatesNot(state, known);
   }
 
   /** A send failed. */
   failed(call: CallSpan, evidence: Evidence, generation: number): void {
-    if (generation === this.#generation && isStricken(evidence)) this.waits(call);
+    if (generation === this.#generation && isStricken(evidence, this.#ownership)) this.waits(call);
   }
 
   /** It waits for the connection. */

@@ -6,13 +6,19 @@
  * only the `headers`. Both carry the call's exchange, which costs next to nothing, where AsyncLocalStorage would
  * slow every promise of the host's process.
  */
+import type { Reached } from '../evidence/failure.ts';
 import type { SendOptions } from './client-shape.ts';
 
 export class Exchange {
+  /** 1, 2, 3 …: in the order in which the calls of a connection were begun. */
+  readonly number: number;
   requestId: string | number | undefined = undefined;
   sessionId: string | undefined = undefined;
   /** An earlier request of this call reached the server. */
   earlierLegMayHaveRun = false;
+  /** The answer to its last request was handed to the SDK. */
+  answered = false;
+  reached: Reached = 'endpoint';
   /** The SDK has settled the call. */
   settled = false;
   /** The answer stream ended, and the SDK is trying to resume it. */
@@ -23,7 +29,8 @@ export class Exchange {
   /** Passed with every request of the call; see above. */
   readonly token: TokenListener;
 
-  constructor(forward: ((token: string) => void) | undefined) {
+  constructor(number: number, forward: ((token: string) => void) | undefined) {
+    this.number = number;
     const token: TokenListener = (eventId) => {
       this.lastEventId = eventId;
       forward?.(eventId);

@@ -1,7 +1,7 @@
 /** What is read from HTTP requests and responses. */
 import { MAX_DURATION_MS } from '../durations.ts';
 
-/** Both SDKs pass a `Headers`; copying one costs more than all the rest of the witness. */
+/** Both SDKs pass a `Headers`; copying one costs more than all the rest of the monitor. */
 export function headerOf({ headers }: RequestInit, name: string): string | null {
   return (headers instanceof Headers ? headers : new Headers(headers)).get(name);
 }

@@ -5,7 +5,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/sdk/types.js';
 import { quietly } from '../quietly.ts';
 import type { StdioDescription } from './stdio.ts';
-import type { Witness } from './witness.ts';
+import type { WireMonitor } from './wire-monitor.ts';
 
 export interface HttpDescription {
   /** The MCP endpoint, absolute. */
@@ -56,7 +56,7 @@ export async function preload(kinds: readonly OwnedTransport['kind'][]): Promise
 
 export async function makeTransport(
   description: OwnedTransport,
-  witness: Witness,
+  monitor: WireMonitor,
   closeLimitMs: number,
 ): Promise<Transport> {
   if (description.kind === 'stdio') {
@@ -65,7 +65,7 @@ export async function makeTransport(
   }
   const { url, headers, authProvider, fetch: base = globalThis.fetch } = description;
   const options = {
-    fetch: witness.watchFetch(base, description.kind),
+    fetch: monitor.watchFetch(base, description.kind),
     ...(headers === undefined ? {} : { requestInit: { headers } }),
     ...(authProvider === undefined ? {} : { authProvider }),
   };

@@ -10,12 +10,16 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import spawn from 'cross-spawn';
 import type { ProcessEnd } from '../evidence/failure.ts';
-import { UNWRITTEN } from '../evidence/stdio.ts';
+import { withinLimit } from '../within-limit.ts';
 import { passedSecrets, redacted } from './passed-secrets.ts';
-import { adoptTree, endTree } from './process-tree.ts';
+import { type Ending, ProcessTree } from './process-tree.ts';
+import { StdinQueue } from './stdin-queue.ts';
 
 /** After the leader's exit, what it had already written is still read. */
 const LAST_WORDS_MS = 100;
+
+/** A broken pipe is mostly seen a moment before the exit that broke it, and with it the exit code. */
+const EXIT_WAIT_MS = 50;
 
 const STDERR_TAIL_CHARS = 4_096;
 
@@ -37,20 +41,22 @@ export class StdioTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
 
   readonly #server: StdioDescription;
-  readonly #graceMs: number;
+  readonly #closeLimitMs: number;
   readonly #secrets: readonly string[];
   readonly #longestSecret: number;
   readonly #stderrKept: number;
   readonly #buffer = new ReadBuffer();
   #child: ChildProcess | undefined;
+  #tree: ProcessTree | undefined;
+  #stdin: StdinQueue | undefined;
   #stderr = '';
   #closed = false;
-  #ending: Promise<void> | undefined;
+  #ending: Promise<readonly number[]> | undefined;
 
   /** `closeLimitMs`: within it the whole tree is asked (stdin ends), told (SIGTERM) and killed. */
   constructor(server: StdioDescription, closeLimitMs: number) {
     this.#server = server;
-    this.#graceMs = closeLimitMs / 3;
+    this.#closeLimitMs = closeLimitMs;
     this.#secrets = passedSecrets(server);
     this.#longestSecret = Math.max(0, ...this.#secrets.map(({ length }) => length));
     this.#stderrKept = STDERR_TAIL_CHARS + this.#longestSecret;
@@ -76,21 +82,22 @@ export class StdioTransport implements Transport {
       ...(cwd === undefined ? {} : { cwd }),
     });
     this.#child = child;
+    const exited = new Promise<void>((resolve) => child.on('exit', () => resolve()));
+    // Node has made no pipes if it had no descriptor left for them.
+    if (child.stdin) {
+      this.#stdin = new StdinQueue(child.stdin, () => withinLimit(() => exited, EXIT_WAIT_MS));
+    }
+    if (child.pid !== undefined) this.#tree = new ProcessTree(child, child.pid);
     child.stdout?.on('data', (chunk: Buffer) => this.#read(chunk));
     child.stdout?.on('error', (error) => this.onerror?.(error));
     child.stdout?.on('end', () => this.#closeSoon());
     child.stderr?.on('data', (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-this.#stderrKept);
     });
-    // A failed write is reported by its own callback; without a listener it would be an uncaught exception.
-    child.stdin?.on('error', () => {});
     child.on('exit', () => this.#closeSoon());
     child.on('close', () => this.#close());
     return new Promise((resolve, reject) => {
-      child.on('spawn', () => {
-        adoptTree(child.pid as number);
-        resolve();
-      });
+      child.on('spawn', resolve);
       child.on('error', (error) => {
         reject(error);
         this.#close();
@@ -98,44 +105,34 @@ export class StdioTransport implements Transport {
     });
   }
 
-  send(message: JSONRPCMessage): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const stdin = this.#child?.stdin;
-      if (this.#closed || !stdin) throw new Error('Not connected');
-      stdin.write(serializeMessage(message), (error) => {
-        if (!error) return resolve();
-        const unwritten = new Error('The message was not written to the server', { cause: error });
-        this.#onceExited(() => reject(Object.assign(unwritten, { code: UNWRITTEN })));
-      });
-    });
+  /** Rejects with `code` `UNWRITTEN` or `WRITE_CUT` when the message did not reach the child's stdin in whole. */
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#closed || this.#stdin === undefined) throw new Error('Not connected');
+    return this.#stdin.write(serializeMessage(message));
   }
 
-  /** Resolves when the whole process tree is gone, or has been killed. */
-  close(): Promise<void> {
-    this.#ending ??= this.#end();
+  async close(): Promise<void> {
+    await this.end('ask');
+  }
+
+  /**
+   * Ends the whole process tree: `ask` ends stdin after what waits to be written, then tells (SIGTERM), then kills;
+   * `kill` does that at once, also while it is being asked. Resolves with the pids that still run after `limitMs`
+   * (the whole of `closeLimitMs` by default); another call joins, or tries to kill these again. Never rejects.
+   */
+  end(how: Ending, limitMs = this.#closeLimitMs): Promise<readonly number[]> {
+    if (how === 'kill' || this.#ending === undefined) this.#ending = this.#end(how, limitMs);
     return this.#ending;
   }
 
-  async #end(): Promise<void> {
-    const child = this.#child;
-    if (child !== undefined) {
-      child.stdin?.end();
-      await endTree(child, this.#graceMs);
-      child.stdout?.destroy();
-      child.stderr?.destroy();
-    }
-    this.#close();
-  }
-
-  /** A broken pipe is mostly seen a moment before the exit that broke it, and with it the exit code. */
-  #onceExited(tell: () => void): void {
-    const child = this.#child;
-    const hasExited = child === undefined || child.exitCode !== null || child.signalCode !== null;
-    const timer = setTimeout(tell, hasExited ? 0 : LAST_WORDS_MS / 2);
-    child?.once('exit', () => {
-      clearTimeout(timer);
-      tell();
-    });
+  async #end(how: Ending, limitMs: number): Promise<readonly number[]> {
+    if (how === 'ask') this.#stdin?.end();
+    else void this.#stdin?.stop();
+    const running = (await this.#tree?.end(how, limitMs)) ?? [];
+    for (const pipe of this.#child?.stdio ?? []) pipe?.destroy();
+    await this.#close();
+    if (running.length > 0) this.#ending = undefined;
+    return running;
   }
 
   #read(chunk: Buffer): void {
@@ -144,7 +141,7 @@ export class StdioTransport implements Transport {
     } catch (error) {
       // More than the SDK's limit without a line end: nothing after it can be read.
       this.onerror?.(error as Error);
-      this.#close();
+      void this.#close();
       return;
     }
     for (;;) {
@@ -163,10 +160,12 @@ export class StdioTransport implements Transport {
     setTimeout(() => this.#close(), LAST_WORDS_MS);
   }
 
-  #close(): void {
+  async #close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     this.#buffer.clear();
+    // Whose message was not written hears that, and not that the connection closed: it would prove less.
+    await this.#stdin?.stop();
     this.onclose?.();
   }
 

@@ -13,7 +13,9 @@ const FACTS: Omit<Failure, 'error'> = {
   overdue: false,
   transportClosed: false,
   earlierLegMayHaveRun: false,
-  witnessed: undefined,
+  observed: undefined,
+  reached: 'endpoint',
+  requestId: undefined,
   trust404: true,
 };
 

@@ -339,20 +339,20 @@ describe('a request that is no call of the host’s: nothing is known beyond its
   ]);
 });
 
-describe('the witness', () => {
-  const witnessed = { connection: 'suspect', execution: 'unknown', cause: 'answer-lost' } as const;
+describe('the monitor', () => {
+  const observed = { connection: 'suspect', execution: 'unknown', cause: 'answer-lost' } as const;
   table([
     [
       'what was seen on the wire is believed before the error',
       v1.closed,
       'suspect unknown answer-lost',
-      { witnessed },
+      { observed },
     ],
     [
       'but not before the caller’s own abort',
       v1.aborted,
       'usable unknown aborted',
-      { witnessed, aborted: true },
+      { observed, aborted: true },
     ],
   ]);
 });

@@ -80,6 +80,7 @@ function closedStatus({ last, since }: Machine): Omit<ConnectionView, 'path' | '
     ownership,
     generation,
     since,
+    suspectSince: undefined,
     reason: cause,
     action: actionFor(state, cause),
     inFlight: 0,

@@ -1,7 +1,7 @@
 /**
- * The witness sees the wire of a transport that we own: which call sent which request, what each request
+ * The monitor sees the wire of a transport that we own: which call sent which request, what each request
  * carried, and whether its answer can still come. The SDK leaves a call whose answer stream has ended pending
- * until its timeout (60 s by default); the witness answers in the server's stead, with an error.
+ * until its timeout (60 s by default); the monitor answers in the server's stead, with an error.
  */
 import type { Evidence } from '../../machines/vocabulary.ts';
 import { whenPipedBodyEnds, whenReadBodyEnds } from './body-end.ts';
@@ -15,13 +15,13 @@ const PARSER_GRACE_MS = 25;
 /** How often the SDK tries to resume an answer stream (`reconnectionOptions.maxRetries`, both versions). */
 const RESUME_TRIES = 2;
 
-/** In the error that the witness answers with, by which it is known again. */
+/** In the error that the monitor answers with, by which it is known again. */
 const ANSWER_LOST_DATA = Object.freeze({ reason: 'answer-lost' });
 
 const ANSWER_LOST: Evidence = { connection: 'suspect', execution: 'unknown', cause: 'answer-lost' };
 
-/** What the witness has seen of a call that failed with this error. */
-export function witnessedBy(error: unknown): Evidence | undefined {
+/** What the monitor has seen of a call that failed with this error. */
+export function settledByMonitor(error: unknown): Evidence | undefined {
   return Object(error).data === ANSWER_LOST_DATA ? ANSWER_LOST : undefined;
 }
 
@@ -32,43 +32,85 @@ export interface TransportTraits {
   readonly tellsStreamEnd: boolean;
 }
 
-export interface WitnessListener {
+export interface WireListener {
   /** Something on the wire is worth a probe. */
   suspected(): void;
   /** The stream that carries every answer of a legacy SSE session has ended. */
   streamEnded(): void;
+  /** A message of any kind came from the server; called only after `listenForMessage()`, once. */
+  heard(): void;
 }
 
-export class Witness {
+/** What was learnt about a server; one object per connection, so that it outlives its generations. */
+export interface ServerHabits {
+  /** It answers on the GET stream what it accepted with 202, or whose stream it ended. */
+  answersOnListenStream: boolean;
+}
+
+/**
+ * How a generation was retired. `gone`: its session is gone or unreachable, so no answer stream is resumed.
+ * `draining`: it still lives, and only what broke is given up.
+ */
+export type Retirement = 'gone' | 'draining';
+
+export class WireMonitor {
   /** Calls that were begun and have not settled. */
   inFlight = 0;
+  /** Calls in flight that were begun before the last `mark()`. */
+  inFlightBeforeMark = 0;
   /** What the server last asked with `Retry-After`, in milliseconds. */
   retryAfterMs = 0;
+  /** Of the last JSON-RPC message from the server, or of the construction, by `performance.now()`. */
+  lastMessageAt = performance.now();
+  /** A DELETE was answered with 2xx, 404 or 410. */
+  sessionEnded = false;
+  /** Of the last redirect that nobody followed: origin and path, at most 200 printable characters. */
+  redirectTarget: string | undefined;
+  readonly habits: ServerHabits;
   readonly #byRequestId = new Map<string | number, Exchange>();
-  readonly #listener: WitnessListener;
+  readonly #listener: WireListener;
   #transport: TransportShape | undefined;
+  #begun = 0;
+  #marked = 0;
 
-  constructor(listener: WitnessListener) {
+  constructor(listener: WireListener, habits: ServerHabits) {
     this.#listener = listener;
+    this.habits = habits;
   }
 
-  begin(forward: ((token: string) => void) | undefined): Exchange {
+  /** Requests that the host gave up and the server may still be working on. */
+  get outstanding(): number {
+    return 0;
+  }
+
+  begin(forward?: (token: string) => void): Exchange {
     this.inFlight++;
-    return new Exchange(forward);
+    return new Exchange(++this.#begun, forward);
+  }
+
+  /** Arms `heard()`, once. */
+  listenForMessage(): void {}
+
+  /** The calls that are in flight now are counted apart from later ones, until the next mark. */
+  mark(): void {
+    this.#marked = this.#begun;
+    this.inFlightBeforeMark = this.inFlight;
   }
 
   /** Watches a request that is no call: the one that opens the connection. */
   async duringExchange(ask: (exchange: Exchange) => Promise<void>): Promise<void> {
-    const exchange = this.begin(undefined);
+    const exchange = this.begin();
     try {
       await ask(exchange);
     } finally {
-      this.end(exchange);
+      this.end(exchange, false);
     }
   }
 
-  end(exchange: Exchange): void {
+  /** `gaveUp`: it settled by a time-out or an abort, without an answer. */
+  end(exchange: Exchange, _gaveUp: boolean): void {
     this.inFlight--;
+    if (exchange.number <= this.#marked) this.inFlightBeforeMark--;
     exchange.settled = true;
     if (exchange.requestId !== undefined && this.#byRequestId.size > 0) {
       this.#byRequestId.delete(exchange.requestId);
@@ -107,8 +149,8 @@ export class Witness {
     };
   }
 
-  /** The session is gone: nobody will resume the answer streams that have ended. */
-  settleStalled(): void {
+  /** Settles the calls whose stalled streams are given up, now and later. */
+  retire(_how: Retirement): void {
     for (const exchange of this.#byRequestId.values()) {
       if (exchange.stalled) this.#settle(exchange);
     }
