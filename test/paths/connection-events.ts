@@ -17,7 +17,7 @@ export const EVENT_GROUPS = {
     'demand, never, answered',
   ],
   reconnect: ['reconnect'],
-  lost: ['lost'],
+  lost: ['lost', 'lost, closed'],
   'suspected, by silence': ['suspected, timeout', 'suspected, heartbeat'],
   'suspected, by more': ['suspected, deaf', 'suspected, host-slept'],
   heard: ['heard'],

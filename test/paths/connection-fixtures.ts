@@ -51,8 +51,8 @@ function demands(kind: OperationKind): Record<DemandName, Sent<'demand'>> {
 const UNSENT: DemandedOperation = { kind: 'tool', policy: 'safe', execution: 'unsent' };
 
 const lost =
-  (generationsAway = 0): Sent<'lost'> =>
-  ({ generation }) => ({ type: 'lost', generation: generation + generationsAway, cause: 'session-unknown' });
+  (cause: Cause, generationsAway = 0): Sent<'lost'> =>
+  ({ generation }) => ({ type: 'lost', generation: generation + generationsAway, cause });
 
 const suspected =
   (cause: Cause, generationsAway = 0): Sent<'suspected'> =>
@@ -70,9 +70,10 @@ const SENT = {
   },
   reconnect: { reconnect: () => ({ type: 'reconnect' }) },
   lost: {
-    lost: lost(),
-    'lost, of the generation before': lost(-1),
-    'lost, of a generation to come': lost(1),
+    lost: lost('session-unknown'),
+    'lost, closed': lost('connection-closed'),
+    'lost, of the generation before': lost('session-unknown', -1),
+    'lost, of a generation to come': lost('session-unknown', 1),
   },
   suspected: {
     'suspected, timeout': suspected('timeout'),

@@ -20,6 +20,7 @@ function causeOf(event: ConnectionEventName): Cause | undefined {
   if (event.startsWith('unanswered')) return 'timeout';
   if (event.startsWith('retiring failed')) return 'not-ended';
   const causes: Partial<Record<ConnectionEventName, Cause>> = {
+    'lost, closed': 'connection-closed',
     unverified: 'not-connected',
     'open failed': 'unreachable',
     'open failed, and the server asks to wait': 'http-error',

@@ -22,7 +22,7 @@ const dialsIn = (snapshot: Snapshot): number => running(snapshot, ['open']);
 const startsDial = ({ from, to }: Edge<Snapshot>): boolean =>
   stateOf(from) !== stateOf(to) && ['connecting.opening', 'recreating.retiring'].includes(stateOf(to));
 const isRecovering = (state: string): boolean => /^(connecting|recreating)/.test(state);
-const isLossReport = (event: string): boolean => event === 'lost' || event === 'probe lost';
+const isLossReport = (event: string): boolean => isIn('lost', event) || event === 'probe lost';
 /** What only a host does, or a call of its own. Everything else, the world does by itself. */
 const isHosts = (event: string): boolean => /^(demand|reconnect$|replaced$|close$)/.test(event);
 /** Of any kind: the kind is the last word, where there is one. */
@@ -184,5 +184,5 @@ export const CONNECTION_PROPERTIES: readonly Property<ConnectionGraph>[] = [
 
 /** Definitive, and of the current generation. A probe can only end where one runs. */
 function isLoss({ from, event }: Edge<Snapshot>): boolean {
-  return isLossReport(event) && (event === 'lost' ? isReady(from) : stateOf(from) === 'ready.probing');
+  return isLossReport(event) && (event === 'probe lost' ? stateOf(from) === 'ready.probing' : isReady(from));
 }

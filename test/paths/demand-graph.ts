@@ -4,9 +4,8 @@ import { type ConnectionEvent, connectionMachine } from '../../machines/connecti
 import { type OperationInput, operationMachine } from '../../machines/operation.machine.ts';
 import type { DemandedOperation, Ownership } from '../../machines/vocabulary.ts';
 import { BUDGET } from '../machines/connection-driver.ts';
-import { UNSENT } from '../machines/operation-driver.ts';
 import { EXECUTION_WORDS, OPERATION_KINDS, REPLAY_POLICIES } from './connection-fixtures.ts';
-import { EXAMPLE_EVIDENCE } from './operation-fixtures.ts';
+import { OPERATION_BEGINNINGS } from './operation-graph.ts';
 import { stateName } from './state-name.ts';
 
 export const MACHINES = { connectionMachine, operationMachine };
@@ -23,16 +22,9 @@ export const DEMANDS: readonly DemandedOperation[] = OPERATION_KINDS.flatMap((ki
   ),
 );
 
-/** Everything that can be judged: never sent and admitted, or failed after one send, two, or more. */
-const JUDGED: readonly OperationInput[] = OWNERSHIPS.flatMap((ownership) =>
-  OPERATION_KINDS.flatMap((kind) =>
-    REPLAY_POLICIES.flatMap((policy) => [
-      { ...UNSENT, ownership, kind, policy },
-      ...EXAMPLE_EVIDENCE.flatMap((evidence) =>
-        [1, 2, 3].map((sends) => ({ ...UNSENT, ownership, kind, policy, evidence, sends })),
-      ),
-    ]),
-  ),
+/** Everything that can be judged: never sent, or failed after one send, two, or more. */
+const JUDGED: readonly OperationInput[] = OPERATION_BEGINNINGS.flatMap(([, input]) =>
+  input.evidence === null ? [input] : [1, 2, 3].map((sends) => ({ ...input, sends })),
 );
 
 /** What `judging` demands of a connection of this ownership, by name. */
