@@ -19,56 +19,100 @@
  *  8. After `close` nothing is opened. `closed` is final.
  *
  * Legal transitions. What is not here is illegal: ignored, nothing sent, nothing changed. `own` is ownership
- * `supervisor`, `lent` the other two. Every loss goes through `lost`, where it is decided at once: `wanted` is a
- * connection that is eager, that an operation waits for, or whose stricken operation may be sent again; `no wait`
- * means that no dial was made since attempts were given back, and that the server did not ask to wait.
+ * `supervisor`, `lent` the other two. Of rows that begin alike, the first whose condition holds. Every loss goes
+ * through `lost`, where it is decided at once: `no wait` means that no dial was made since attempts were given back,
+ * and that the server did not ask to wait. A demand names the operation's policy and execution: `unanswered` is not
+ * run, or unknown. A probe is `unanswered, idle` while nothing is in flight or outstanding, otherwise `busy`; `silent`
+ * for `silenceMs`, while anything is outstanding for `busySilenceMs`, and with no call in flight from before the first
+ * of these probes. `missed`: with this one, `missedProbes` in a row. `slept`: the suspicion is that the host slept.
  *
  *  from                   whose  to                     on [if]
- *  idle                   own    connecting.opening     demand; reconnect
+ *  idle                   own    connecting.opening     demand [unsent]
+ *                         own    connecting.opening     demand [safe, unanswered]
+ *                         own    connecting.opening     demand [if-unsent, not run]
+ *                         own    connecting.opening     reconnect
  *  connecting.opening     own    ready.steady           opened
- *                         own    recreating.backingOff  open failed [budget left]
+ *                         own    connecting.backingOff  open failed [budget left]
  *                         own    exhausted.cooling      open failed [budget spent]
  *                         own    exhausted.cooling      open failed for good
+ *                         own    connecting.opening     after window [once, first dial]
+ *                         own    exhausted.cooling      after window [once]
+ *  connecting.backingOff  own    connecting.opening     after backoff; reconnect
+ *                         own    connecting.backingOff  after window [once, first dial]
+ *                         own    exhausted.cooling      after window [once]
  *  connecting.checking    lent   ready.steady           verified
  *                         lent   failed-ownership       unverified
- *  ready.steady           any    ready.probing          suspected, and worth a probe
+ *                         lent   connecting.checking    after window [once]
+ *  ready.steady           any    ready.probing          suspected, by silence; suspected, by more
  *                         any    ready.steady           after stable [once]
- *  ready.probing          any    ready.probing          demand
- *                         any    ready.probing          after stable [once]
+ *  ready.probing          any    ready.probing          after stable [once]
  *                         any    ready.steady           probe answered; probe could not be sent
- *                         any    ready.steady           probe unanswered [tolerated]
- *                         own    lost                   probe unanswered [not tolerated, unwanted]
- *                         own    recreating.opening     probe unanswered [not tolerated, wanted, no wait]
- *                         own    recreating.backingOff  probe unanswered [not tolerated, wanted, budget left]
- *                         own    exhausted.cooling      probe unanswered [not tolerated, wanted, budget spent]
- *                         lent   failed-ownership       probe unanswered [not tolerated]
- *                         own    lost                   probe lost [unwanted]
- *                         own    recreating.opening     probe lost [wanted, no wait]
- *                         own    recreating.backingOff  probe lost [wanted, budget left]
- *                         own    exhausted.cooling      probe lost [wanted, budget spent]
+ *                         own    lost                   probe lost [on demand]
+ *                         own    recreating.retiring    probe lost [eager, no wait]
+ *                         own    recreating.backingOff  probe lost [eager, budget left]
+ *                         own    exhausted.cooling      probe lost [eager, budget spent]
  *                         lent   failed-ownership       probe lost
- *  ready                  own    lost                   lost (current generation) [unwanted]
- *                         own    recreating.opening     lost (current generation) [wanted, no wait]
- *                         own    recreating.backingOff  lost (current generation) [wanted, budget left]
- *                         own    exhausted.cooling      lost (current generation) [wanted, budget spent]
- *                         lent   failed-ownership       lost (current generation)
- *                         own    recreating.opening     reconnect
+ *                         own    lost                   unanswered, idle;
+ *                                                       unanswered, idle, silent [slept, on demand]
+ *                         own    recreating.retiring    unanswered, idle;
+ *                                                       unanswered, idle, silent [slept, eager, no wait]
+ *                         own    recreating.backingOff  unanswered, idle;
+ *                                                       unanswered, idle, silent [slept, eager, budget left]
+ *                         own    exhausted.cooling      unanswered, idle;
+ *                                                       unanswered, idle, silent [slept, eager, budget spent]
+ *                         own    lost                   unanswered, idle, silent;
+ *                                                       unanswered, busy, silent [missed, on demand]
+ *                         own    recreating.retiring    unanswered, idle, silent;
+ *                                                       unanswered, busy, silent [missed, eager, no wait]
+ *                         own    recreating.backingOff  unanswered, idle, silent;
+ *                                                       unanswered, busy, silent [missed, eager, budget left]
+ *                         own    exhausted.cooling      unanswered, idle, silent;
+ *                                                       unanswered, busy, silent [missed, eager, budget spent]
+ *                         any    ready.suspect          unanswered, idle; unanswered, idle, silent; unanswered, busy;
+ *                                                       unanswered, busy, silent
+ *  ready.suspect          any    ready.steady           heard
+ *                         any    ready.probing          suspected, by more; after probeDistance
+ *                         any    ready.suspect          after stable [once]
+ *  ready                  own    lost                   lost [on demand]
+ *                         own    recreating.retiring    lost [eager, no wait]
+ *                         own    recreating.backingOff  lost [eager, budget left]
+ *                         own    exhausted.cooling      lost [eager, budget spent]
+ *                         lent   failed-ownership       lost
+ *                         own    recreating.retiring    reconnect
  *                         lent   connecting.checking    replaced
  *                         any    closing                close
- *  lost                   own    recreating.opening     demand [no wait]
- *                         own    recreating.backingOff  demand [budget left]
- *                         own    exhausted.cooling      demand [budget spent]
- *                         own    recreating.opening     reconnect
- *  recreating.backingOff  own    recreating.opening     after backoff; reconnect
+ *  lost                   own    recreating.retiring    demand [unsent, no wait]
+ *                         own    recreating.retiring    demand [safe, unanswered, no wait]
+ *                         own    recreating.retiring    demand [if-unsent, not run, no wait]
+ *                         own    recreating.backingOff  demand [unsent, budget left]
+ *                         own    recreating.backingOff  demand [safe, unanswered, budget left]
+ *                         own    recreating.backingOff  demand [if-unsent, not run, budget left]
+ *                         own    exhausted.cooling      demand [unsent, budget spent]
+ *                         own    exhausted.cooling      demand [safe, unanswered, budget spent]
+ *                         own    exhausted.cooling      demand [if-unsent, not run, budget spent]
+ *                         own    recreating.retiring    reconnect
+ *  recreating.backingOff  own    recreating.retiring    after backoff; reconnect
  *                         own    exhausted.cooling      after window
+ *  recreating.retiring    own    recreating.opening     retired
+ *                         own    recreating.backingOff  retiring failed [budget left]
+ *                         own    exhausted.cooling      retiring failed [budget spent]
+ *                         own    exhausted.cooling      retiring failed for good; after window
  *  recreating.opening     own    ready.steady           opened
  *                         own    recreating.backingOff  open failed [budget left]
  *                         own    exhausted.cooling      open failed [budget spent]
  *                         own    exhausted.cooling      open failed for good; after window
  *  failed-ownership       lent   connecting.checking    replaced
  *  exhausted.cooling      own    exhausted.cooled       after coolDown
- *                         own    recreating.opening     reconnect
- *  exhausted.cooled       own    recreating.opening     demand; reconnect
+ *                         own    recreating.retiring    reconnect [was ready]
+ *                         own    connecting.opening     reconnect [never ready]
+ *  exhausted.cooled       own    recreating.retiring    demand [unsent, was ready]
+ *                         own    recreating.retiring    demand [safe, unanswered, was ready]
+ *                         own    recreating.retiring    demand [if-unsent, not run, was ready]
+ *                         own    connecting.opening     demand [unsent, never ready]
+ *                         own    connecting.opening     demand [safe, unanswered, never ready]
+ *                         own    connecting.opening     demand [if-unsent, not run, never ready]
+ *                         own    recreating.retiring    reconnect [was ready]
+ *                         own    connecting.opening     reconnect [never ready]
  *  (open)                 any    closing                close
  *  closing                any    closed                 shut down
  */

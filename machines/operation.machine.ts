@@ -14,21 +14,28 @@
  * Legal transitions. What is not here is illegal: ignored, nothing sent, nothing changed. `own` is ownership
  * `supervisor`, `lent` the other two. Of rows that begin alike, the first whose condition holds. `judging` is left
  * at once: `a probe tells` is an answer that means a forgotten session on some servers and an ordinary error on
- * others; `stricken` has lost its answer, or was turned away, by a connection that may be gone; a `failed` send is
- * judged in the same way.
+ * others; `stricken` has lost its answer, or was turned away, by a connection that may be gone; `a gateway's` failure
+ * says nothing against the connection, and leaves open whether it ran. A `failed` send is judged in the same way.
  *
  *  from        whose  to               on [if]
  *  judging     any    awaiting         never sent [waits]
  *              any    unavailable      never sent [not-waiting]
  *              any    unavailable      never sent [queue-full]
  *              any    passed-through   failed: no loss
+ *              lent   passed-through   failed: a gateway's
+ *              own    awaiting         failed: a gateway's;
+ *                                      failed: stricken;
+ *                                      failed: lost [safe, unanswered, a send left]
+ *              own    awaiting         failed: a gateway's;
+ *                                      failed: stricken;
+ *                                      failed: lost [if-unsent, not run, a send left]
+ *              own    unavailable      failed: a gateway's; failed: stricken;
+ *                                      failed: lost [never, not run]
+ *              own    unavailable      failed: a gateway's; failed: stricken;
+ *                                      failed: lost [not run]
+ *              own    unknown-outcome  failed: a gateway's; failed: stricken; failed: lost
  *              any    confirming       failed: a probe tells
  *              lent   confirming       failed: stricken
- *              own    awaiting         failed: stricken; failed: lost [safe, unanswered, a send left]
- *              own    awaiting         failed: stricken; failed: lost [if-unsent, not run, a send left]
- *              own    unavailable      failed: stricken; failed: lost [never, not run]
- *              own    unavailable      failed: stricken; failed: lost [not run]
- *              own    unknown-outcome  failed: stricken; failed: lost
  *              lent   refused          failed: lost
  *  confirming  any    passed-through   usable; deadline
  *              lent   refused          lost
@@ -47,15 +54,26 @@
  *              any    cancelled        abort
  *  sending     any    answered         answered
  *              any    passed-through   failed: no loss
+ *              lent   passed-through   failed: a gateway's
+ *              own    timed-out        failed: a gateway's;
+ *                                      failed: stricken;
+ *                                      failed: lost [overdue, safe, unanswered, a send left]
+ *              own    timed-out        failed: a gateway's;
+ *                                      failed: stricken;
+ *                                      failed: lost [overdue, if-unsent, not run, a send left]
+ *              own    awaiting         failed: a gateway's;
+ *                                      failed: stricken;
+ *                                      failed: lost [safe, unanswered, a send left]
+ *              own    awaiting         failed: a gateway's;
+ *                                      failed: stricken;
+ *                                      failed: lost [if-unsent, not run, a send left]
+ *              own    unavailable      failed: a gateway's; failed: stricken;
+ *                                      failed: lost [never, not run]
+ *              own    unavailable      failed: a gateway's; failed: stricken;
+ *                                      failed: lost [not run]
+ *              own    unknown-outcome  failed: a gateway's; failed: stricken; failed: lost
  *              any    confirming       failed: a probe tells
  *              lent   confirming       failed: stricken
- *              own    timed-out        failed: stricken; failed: lost [overdue, safe, unanswered, a send left]
- *              own    timed-out        failed: stricken; failed: lost [overdue, if-unsent, not run, a send left]
- *              own    awaiting         failed: stricken; failed: lost [safe, unanswered, a send left]
- *              own    awaiting         failed: stricken; failed: lost [if-unsent, not run, a send left]
- *              own    unavailable      failed: stricken; failed: lost [never, not run]
- *              own    unavailable      failed: stricken; failed: lost [not run]
- *              own    unknown-outcome  failed: stricken; failed: lost
  *              lent   refused          failed: lost
  *              any    sending          deadline
  *              any    cancelled        abort

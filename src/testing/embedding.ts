@@ -13,6 +13,9 @@ export const DURATIONS = {
   stableMs: 30_000,
   requestTimeoutMs: 20_000,
   maxBackoffMs: 400,
+  /** Of a probe whose time is to pass; also the distance from the first one to the next. */
+  shortProbeMs: 500,
+  probeMs: 20_000,
 } as const;
 
 /** What a host needs to make its wrapper for one route. */
@@ -41,9 +44,9 @@ export type Embed = (situation: Situation) => Embedding | Promise<Embedding>;
 /** What an owned connection of a route runs with. */
 export function ownOptions(route: RouteData, server: FaultServer): OwnOptions {
   const { recreate, lazy, transport, steps } = route;
-  const { windowMs, coolDownMs, stableMs, requestTimeoutMs, maxBackoffMs } = DURATIONS;
-  // A probe whose time is to pass has little of it; any other has plenty.
-  const isUnanswered = steps.some(({ event }) => event === 'probe unanswered');
+  const { windowMs, coolDownMs, stableMs, requestTimeoutMs, maxBackoffMs, shortProbeMs, probeMs } = DURATIONS;
+  const isUnanswered = steps.some(({ event }) => event.startsWith('probe unanswered'));
+  const isLostBySilence = steps.some(({ event }) => event === 'probe unanswered, and silent for long');
   return {
     transport: server.target,
     lazy,
@@ -57,7 +60,10 @@ export function ownOptions(route: RouteData, server: FaultServer): OwnOptions {
       maxBackoffMs,
     },
     timeouts: { requestTimeoutMs, closeTimeoutMs: 2_000, drainTimeoutMs: 2_000 },
-    liveness: { probeTimeoutMs: isUnanswered ? 200 : 20_000 },
+    liveness: {
+      probeTimeoutMs: isUnanswered ? shortProbeMs : probeMs,
+      ...(isLostBySilence && { missedProbes: 1, silenceMs: 1, busySilenceMs: 1 }),
+    },
     replay: { tools: { read: transport === 'http' ? 'never' : 'safe' } },
   };
 }

@@ -1,4 +1,5 @@
 import type { Ownership } from '../../machines/vocabulary.ts';
+import type { ConnectionStatus } from '../status.ts';
 import type { Embed } from './embedding.ts';
 import { poll } from './fault-poll.ts';
 import type { FaultTransport } from './fault-reactions.ts';
@@ -6,6 +7,9 @@ import { FaultServer } from './fault-server.ts';
 import type { RouteData, RouteStep, ServerSees } from './route.ts';
 import { MAKE_IT_HAPPEN } from './route-events.ts';
 import { RouteWalk, type Seen } from './route-walk.ts';
+
+/** While a connection is in these, its status says since when it is suspect. */
+const SUSPECT: readonly string[] = ['ready.probing', 'ready.suspect'];
 
 /** How long a step's consequences are waited for. */
 const LIMIT_MS = 15_000;
@@ -95,7 +99,7 @@ export class RecoveryRoute {
     let difference: string | undefined;
     await poll(() => {
       const { seen } = walk;
-      difference = expected.difference(seen, walk.connection.state, step);
+      difference = expected.difference(seen, walk.connection.status, step);
       return difference === undefined || expected.isPast(seen) || undefined;
     }, LIMIT_MS);
     if (difference !== undefined) throw new RouteError(`${this.name}\nat ${where}: ${difference}`);
@@ -142,7 +146,7 @@ class Expectation {
   /** In words; nothing if there is none. */
   difference(
     { entered, settled, server }: Seen,
-    state: string,
+    { state, suspectSince }: ConnectionStatus,
     step: RouteStep | undefined,
   ): string | undefined {
     // The closing states of the end belong to every route; sessions are ended off the path of any call.
@@ -151,6 +155,7 @@ class Expectation {
     const pairs = [
       ['the states entered', this.#entered, seenEntered],
       ['the state', step?.to.split('.')[0], step && state],
+      ['suspect', step && SUSPECT.includes(step.to), step && suspectSince !== undefined],
       ['the server counted', this.#server, seenServer],
       ['the calls got', this.#settled, this.#isOver ? { ...settled, ...this.#settled } : settled],
     ] as const;

@@ -23,11 +23,11 @@ export const MAKE_IT_HAPPEN: Readonly<Record<RouteEvent, (walk: RouteWalk) => Pr
     await walk.server.evict();
     walk.call('read');
   },
-  async 'lost, stricken if-unsent, not run'(walk) {
+  async 'lost, and a call did not run'(walk) {
     await walk.server.evict();
     walk.call('append');
   },
-  async 'lost, stricken safe, may have run'(walk) {
+  async 'lost, and a safe call may have run'(walk) {
     await walk.server.when('tools/call', 'lose-answer');
     walk.call('read');
   },
@@ -41,13 +41,22 @@ export const MAKE_IT_HAPPEN: Readonly<Record<RouteEvent, (walk: RouteWalk) => Pr
     await server.evict();
     await server.when('ping', 'answer');
   },
-  'probe unanswered': () => {}, // its time passes
+  'probe unanswered': async ({ clock }) => {
+    const suspect = await poll(
+      () => clock.runningMs.includes(DURATIONS.shortProbeMs) || undefined,
+      DELAY_LIMIT_MS,
+    );
+    if (suspect === undefined) throw new Error('the next probe is not waited for');
+  },
+  'probe unanswered, and silent for long': () => {}, // its time passes
+  heard: (walk) => walk.call('append'),
   replaced: (walk) => walk.replace(),
   close: (walk) => walk.close(),
   'after backoff': (walk) => pass(walk, 0, DURATIONS.maxBackoffMs),
   'after window': (walk) => pass(walk, DURATIONS.windowMs),
   'after stable': (walk) => pass(walk, DURATIONS.stableMs),
   'after coolDown': (walk) => pass(walk, DURATIONS.coolDownMs),
+  'after probeDistance': (walk) => pass(walk, DURATIONS.shortProbeMs),
 };
 
 /** A failed dial is not told by the handle; that its delay runs is the first that can be seen of it. */

@@ -17,21 +17,27 @@ export type RouteEvent =
   /** The connection is lost, and nobody wants it back. */
   | 'lost'
   /** The connection is lost, and the call that noticed it is proven not to have run. */
-  | 'lost, stricken if-unsent, not run'
+  | 'lost, and a call did not run'
   /** The connection is lost, and the call that was in flight ran, and may be repeated. */
-  | 'lost, stricken safe, may have run'
+  | 'lost, and a safe call may have run'
   /** A call is not answered in the time that its caller allows. */
   | 'suspected, timeout'
   | 'probe answered'
   | 'probe lost'
+  /** Silence is not yet a loss: the connection stays ready, and suspect. */
   | 'probe unanswered'
+  /** The silence has lasted for so long that it is a loss. */
+  | 'probe unanswered, and silent for long'
+  /** A message comes from a server that is suspect. */
+  | 'heard'
   /** The caller supplies another connection. */
   | 'replaced'
   | 'close'
   | 'after backoff'
   | 'after window'
   | 'after stable'
-  | 'after coolDown';
+  | 'after coolDown'
+  | 'after probeDistance';
 
 /** What a call, or a `reconnect()`, comes to. */
 export type Outcome =

@@ -1,13 +1,14 @@
 // Invariants of machines/connection.machine.ts that need time or several steps: 4 (one dial at a time, aborted on
-// leaving), 5 (attempts), 6 (generations), 7 (probes), 8 (nothing after close).
+// leaving, after the end of the old generation), 5 (attempts), 6 (generations), 8 (nothing after close).
 import { expect, it } from 'vitest';
+import { backoffMs } from '../../machines/connection.machine.ts';
 import { ConnectionDriver, RETRYABLE } from './connection-driver.ts';
 
 it('5: attempts are not given back on entering ready, so a flapping server is not dialled for ever', async () => {
   const driver = new ConnectionDriver({ recreate: 'eager', maxAttempts: 3 });
   for (let flap = 0; flap < 10 && driver.state !== 'exhausted.cooling'; flap++) {
     await driver.opened();
-    driver.pass(4_999).lose().pass(400);
+    await driver.pass(4_999).lose().pass(400).retired();
   }
   expect(driver.state).toBe('exhausted.cooling');
   expect(driver.opens).toHaveLength(3);
@@ -22,7 +23,8 @@ it('5: attempts are given back after `stable`', async () => {
     driver.pass(5_000);
     expect(driver.context.attempts).toBe(0);
     driver.lose();
-    expect(driver.state, 'the first dial after a stable life waits for nothing').toBe('recreating.opening');
+    expect(driver.state, 'after a stable life, nothing is waited for').toBe('recreating.retiring');
+    await driver.retired();
   }
   expect(driver.opens).toHaveLength(11);
 });
@@ -40,10 +42,10 @@ it('5: a trial after the cool-down is one attempt, however many wait for it', as
   await driver.openFailed(RETRYABLE);
   await driver.pass(100).openFailed(RETRYABLE);
   expect(driver.state).toBe('exhausted.cooling');
-  driver.send({ type: 'demand' }).send({ type: 'demand' });
+  driver.demand().demand();
   expect(driver.opens, 'no demand is served while it cools').toHaveLength(2);
   driver.pass(10_000);
-  for (let demand = 0; demand < 50; demand++) driver.send({ type: 'demand' });
+  for (let demand = 0; demand < 50; demand++) driver.demand();
   expect(driver.opens).toHaveLength(3);
   await driver.openFailed(RETRYABLE);
   expect(driver.state).toBe('exhausted.cooling');
@@ -61,11 +63,20 @@ it('5: the backoff doubles to its bound, and the server may ask for more', async
   }
   await driver.openFailed({ cause: 'http-error', permanent: false, retryAfterMs: 7_000 });
   driver.pass(6_999);
-  expect(driver.state).toBe('recreating.backingOff');
+  expect(driver.state).toBe('connecting.backingOff');
   driver.pass(1);
-  expect(driver.state).toBe('recreating.opening');
+  expect(driver.state).toBe('connecting.opening');
   await driver.opened();
   expect(driver.context.retryAfterMs).toBe(0);
+});
+
+it('5: the back-off is somewhere below its bound, and never below what the server asked for', () => {
+  const { context } = new ConnectionDriver();
+  const after = (attempts: number, retryAfterMs: number, random: number) =>
+    backoffMs({ ...context, attempts, retryAfterMs }, random);
+  expect([0, 1, 2, 3, 4].map((attempts) => after(attempts, 0, 1))).toEqual([100, 100, 200, 400, 400]);
+  expect([0, 0.25, 1].map((random) => after(3, 0, random))).toEqual([0, 100, 400]);
+  expect([0, 1].map((random) => after(3, 150, random))).toEqual([150, 400]);
 });
 
 it('5: reconnect() tries at once, with a whole budget', async () => {
@@ -73,8 +84,36 @@ it('5: reconnect() tries at once, with a whole budget', async () => {
   await driver.openFailed(RETRYABLE);
   expect(driver.state).toBe('exhausted.cooling');
   driver.send({ type: 'reconnect' });
-  expect(driver.state).toBe('recreating.opening');
+  expect(driver.state).toBe('connecting.opening');
   expect(driver.context.attempts).toBe(1);
+});
+
+it('5: reconnect() of one that was ready once lets the old generation end first', async () => {
+  const driver = await new ConnectionDriver({ maxAttempts: 1 }).opened();
+  driver.lose().demand();
+  expect(driver.state).toBe('exhausted.cooling');
+  driver.send({ type: 'reconnect' });
+  expect(driver.state).toBe('recreating.retiring');
+  expect(driver.context.attempts).toBe(1);
+});
+
+it('5: an old generation that cannot be ended is a failed dial', async () => {
+  const driver = (await new ConnectionDriver({ maxAttempts: 3 }).opened()).lose().demand();
+  const stuck = { cause: 'not-ended', permanent: false, retryAfterMs: 0 } as const;
+  await driver.pass(100).retireFailed(stuck);
+  expect(driver.state).toBe('recreating.backingOff');
+  await driver.pass(200).retireFailed(stuck);
+  expect(driver.state).toBe('exhausted.cooling');
+  expect(driver.context.cause).toBe('not-ended');
+  expect(driver.opens).toHaveLength(1);
+});
+
+it('5: the first dial may last longer than the window', async () => {
+  const driver = new ConnectionDriver();
+  driver.pass(60_000);
+  expect(driver.state).toBe('connecting.opening');
+  await driver.opened();
+  expect(driver.state).toBe('ready.steady');
 });
 
 it('5: the window ends a recovery, whatever is left of the attempts', async () => {
@@ -93,7 +132,7 @@ it.each([
 ] as const)(
   '4: %s aborts the dial; what it brings too late changes nothing',
   async (_what, leave, target) => {
-    const driver = (await new ConnectionDriver().opened()).lose().send({ type: 'demand' }).pass(100);
+    const driver = await (await new ConnectionDriver().opened()).lose().demand().pass(100).retired();
     const dial = driver.opens.at(-1);
     expect(dial?.signal.aborted).toBe(false);
     leave(driver);
@@ -106,13 +145,14 @@ it.each([
   },
 );
 
-it('4: any number of demands and reports cause one dial', async () => {
+it('4: any number of demands and reports cause one dial, and it waits for the end of the old one', async () => {
   const driver = await new ConnectionDriver().opened();
-  for (let call = 0; call < 100; call++) {
-    driver.lose({ kind: 'discovery', policy: 'safe', execution: 'none' }).send({ type: 'demand' });
-  }
+  for (let call = 0; call < 100; call++) driver.lose().demand({ policy: 'safe', execution: 'unknown' });
   driver.pass(100);
-  for (let call = 0; call < 100; call++) driver.send({ type: 'demand' }).lose();
+  for (let call = 0; call < 100; call++) driver.demand().lose();
+  expect(driver.retires).toHaveLength(1);
+  expect(driver.opens).toHaveLength(1);
+  await driver.retired();
   expect(driver.opens).toHaveLength(2);
   expect(driver.opens.at(-1)?.input).toEqual({ generation: 2, attempt: 2 });
 });
@@ -126,38 +166,11 @@ it('6: a failed handshake has no generation', async () => {
   expect(driver.context.generation).toBe(1);
 });
 
-it('7: one probe at a time; leaving `ready` aborts it, and its late verdict changes nothing', async () => {
-  const driver = await new ConnectionDriver().opened();
-  for (let report = 0; report < 10; report++) driver.suspect();
-  expect(driver.probes).toHaveLength(1);
-  expect(driver.probes[0]?.input).toEqual({ generation: 1, suspicion: 'deaf' });
-  driver.lose();
-  expect(driver.probes[0]?.signal.aborted).toBe(true);
-  const before = driver.trace;
-  await driver.probed({ verdict: 'usable', cause: 'deaf' });
-  expect(driver.trace).toBe(before);
-});
-
-it('7: heartbeats are a loss only when so many in a row were missed; an answer starts the count anew', async () => {
-  const driver = await new ConnectionDriver({ missedHeartbeats: 3 }).opened();
-  const beat = async (verdict: 'usable' | 'unanswered' | 'busy') => {
-    driver.suspect({ cause: 'heartbeat' });
-    await driver.probed({ verdict, cause: 'heartbeat' });
-  };
-  for (const verdict of ['unanswered', 'unanswered', 'usable', 'unanswered', 'unanswered'] as const) {
-    await beat(verdict);
-    expect(driver.state).toBe('ready.steady');
-  }
-  await beat('unanswered');
-  expect(driver.state).toBe('lost');
-  expect(driver.context.cause).toBe('heartbeat');
-});
-
 it('8: nothing is opened after close, whatever comes', async () => {
   const driver = await new ConnectionDriver({ recreate: 'eager' }).opened();
   driver.send({ type: 'close' });
   const storm = () => {
-    driver.lose().suspect().send({ type: 'demand' }).send({ type: 'reconnect' }).send({ type: 'replaced' });
+    driver.lose().suspect().heard().demand().send({ type: 'reconnect' }).send({ type: 'replaced' });
     driver.pass(1_000_000);
   };
   storm();

@@ -10,6 +10,7 @@ import {
   type ProbeInput,
   type ProbeOutcome,
 } from '../../machines/connection.machine.ts';
+import type { Cause, DemandedOperation } from '../../machines/vocabulary.ts';
 import { PickingClock } from '../../src/testing/picking-clock.ts';
 import { stateName } from '../paths/state-name.ts';
 import { type Deferred, deferred } from '../support/deferred.ts';
@@ -24,7 +25,10 @@ export const BUDGET: ConnectionInput = {
   coolDownMs: 10_000,
   initialBackoffMs: 100,
   maxBackoffMs: 400,
-  missedHeartbeats: 3,
+  missedProbes: 3,
+  probeTimeoutMs: 1_000,
+  silenceMs: 2_000,
+  busySilenceMs: 3_000,
 };
 
 export const RETRYABLE: OpenFailure = { cause: 'unreachable', permanent: false, retryAfterMs: 0 };
@@ -39,6 +43,7 @@ interface Started<I, O> extends Deferred<O> {
 export class ConnectionDriver {
   readonly clock = new PickingClock();
   readonly emitted: ConnectionEmitted[] = [];
+  readonly retires: Started<void, void>[] = [];
   readonly opens: Started<OpenInput, void>[] = [];
   readonly probes: Started<ProbeInput, ProbeOutcome>[] = [];
   readonly shutdowns: Deferred<void>[] = [];
@@ -74,14 +79,14 @@ export class ConnectionDriver {
   /** Everything that an ignored event must leave as it is: the snapshot, and what was ever started. */
   get trace() {
     const { value, context, status, children } = this.actor.getSnapshot();
-    const { opens, probes, shutdowns, verifications, emitted } = this;
+    const { retires, opens, probes, shutdowns, verifications, emitted } = this;
     return JSON.stringify({
       value,
       context,
       status,
       children: Object.entries(children).map(([id, child]) => [id, child?.sessionId]),
-      started: [opens.length, probes.length, shutdowns.length, verifications],
-      aborted: [...opens, ...probes].map(({ signal }) => signal.aborted),
+      started: [retires.length, opens.length, probes.length, shutdowns.length, verifications],
+      aborted: [...retires, ...opens, ...probes].map(({ signal }) => signal.aborted),
       timers: this.clock.runningMs,
       emitted,
     });
@@ -90,6 +95,19 @@ export class ConnectionDriver {
   send(event: ConnectionEvent): this {
     // XState itself drops what is sent to an actor that is done, and warns about it.
     if (this.actor.getSnapshot().status === 'active') this.actor.send(event);
+    return this;
+  }
+
+  /** What the generation before could clash with is gone. */
+  async retired(): Promise<this> {
+    latest(this.retires).resolve();
+    await settled();
+    return this;
+  }
+
+  async retireFailed(failure: OpenFailure): Promise<this> {
+    latest(this.retires).reject(failure);
+    await settled();
     return this;
   }
 
@@ -130,14 +148,23 @@ export class ConnectionDriver {
   }
 
   /** A definitive loss of the current generation. */
-  lose(stricken: Extract<ConnectionEvent, { type: 'lost' }>['stricken'] = null): this {
-    const { generation } = this.context;
-    return this.send({ type: 'lost', generation, cause: 'session-unknown', stricken });
+  lose(): this {
+    return this.send({ type: 'lost', generation: this.context.generation, cause: 'session-unknown' });
   }
 
-  suspect(facts: Partial<Extract<ConnectionEvent, { type: 'suspected' }>> = {}): this {
+  suspect(cause: Cause = 'deaf'): this {
+    return this.send({ type: 'suspected', generation: this.context.generation, cause });
+  }
+
+  heard(): this {
+    return this.send({ type: 'heard', generation: this.context.generation });
+  }
+
+  /** An operation wants the current generation, or the one to come. Default: one that was never sent. */
+  demand(operation: Partial<DemandedOperation> = {}): this {
     const { generation } = this.context;
-    return this.send({ type: 'suspected', generation, cause: 'deaf', busy: false, ...facts });
+    const wanted = { kind: 'tool', policy: 'if-unsent', execution: 'unsent', ...operation } as const;
+    return this.send({ type: 'demand', generation, operation: wanted });
   }
 }
 
@@ -158,6 +185,7 @@ function runnable(machine: typeof connectionMachine): typeof connectionMachine {
 function provided(machine: typeof connectionMachine): typeof connectionMachine {
   return machine.provide({
     actors: {
+      retire: fromPromise<void>(({ signal, system }) => start(driverOf(system).retires, undefined, signal)),
       open: fromPromise<void, OpenInput>(({ input, signal, system }) =>
         start(driverOf(system).opens, input, signal),
       ),

@@ -30,22 +30,39 @@ describe('the trial after a cool-down is the last attempt of a budget, whatever 
     (await new ConnectionDriver({ maxAttempts: 3 }).openFailed(PERMANENT)).pass(10_000);
 
   it('so its failure is the end of it', async () => {
-    const driver = (await cooled()).send({ type: 'demand' });
+    const driver = (await cooled()).demand();
     expect(driver.opens.at(-1)?.input).toEqual({ generation: 1, attempt: 3 });
     await driver.openFailed(RETRYABLE);
     expect(driver.state).toBe('exhausted.cooling');
   });
 
   it('and its success has to prove stable before another is made', async () => {
-    const driver = await (await cooled()).send({ type: 'demand' }).opened();
-    expect(driver.lose({ kind: 'tool', policy: 'safe', execution: 'none' }).state).toBe('exhausted.cooling');
+    const driver = await (await cooled()).demand().opened();
+    expect(driver.lose().demand().state).toBe('exhausted.cooling');
   });
 });
 
-it('a probe that was answered is told, with the generation that it was about', async () => {
-  const driver = (await new ConnectionDriver().opened()).suspect();
-  await driver.probed({ verdict: 'usable', cause: 'deaf' });
-  expect(driver.emitted.at(-1)).toEqual({ type: 'probed', generation: 1 });
+describe('what is said of a suspicion, each with the generation that it is about', () => {
+  const suspect = async () => (await new ConnectionDriver().opened()).suspect();
+
+  it('a probe that begins, and is answered', async () => {
+    const driver = await suspect();
+    await driver.probed({ verdict: 'usable', cause: 'deaf' });
+    expect(driver.emitted.slice(-2)).toEqual([
+      { type: 'suspected', generation: 1, cause: 'deaf' },
+      { type: 'probed', generation: 1, answered: true },
+    ]);
+  });
+
+  it('a probe that is not answered, and the message that clears it', async () => {
+    const driver = await suspect();
+    await driver.probed({ verdict: 'unanswered', cause: 'deaf' });
+    driver.heard();
+    expect(driver.emitted.slice(-2)).toEqual([
+      { type: 'probed', generation: 1, answered: false },
+      { type: 'cleared', generation: 1 },
+    ]);
+  });
 });
 
 it('a later send that did not run does not undo an earlier one that may have', () => {

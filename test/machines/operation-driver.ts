@@ -5,7 +5,7 @@ import {
   type OperationInput,
   operationMachine,
 } from '../../machines/operation.machine.ts';
-import type { Evidence } from '../../machines/vocabulary.ts';
+import type { DemandedOperation, Evidence } from '../../machines/vocabulary.ts';
 
 export const UNSENT: OperationInput = {
   ownership: 'supervisor',
@@ -26,6 +26,8 @@ export const LOST_UNKNOWN: Evidence = {
 export class OperationDriver {
   /** What it asked for, and how often. */
   readonly asked = { demand: 0, proof: 0, send: 0 };
+  /** What it demanded the connection for, each time. */
+  readonly demanded: DemandedOperation[] = [];
   readonly actor: ActorRefFrom<typeof operationMachine>;
 
   /** `machine`: the mutation run has others. */
@@ -64,8 +66,8 @@ export class OperationDriver {
 const runnables = new WeakMap<typeof operationMachine, typeof operationMachine>();
 const bySystem = new WeakMap<AnyActorRef['system'], OperationDriver>();
 
-function asked(system: AnyActorRef['system']): OperationDriver['asked'] {
-  return bySystem.get(system)!.asked;
+function driverOf(system: AnyActorRef['system']): OperationDriver {
+  return bySystem.get(system)!;
 }
 
 function runnable(machine: typeof operationMachine): typeof operationMachine {
@@ -77,9 +79,13 @@ function runnable(machine: typeof operationMachine): typeof operationMachine {
 function provided(machine: typeof operationMachine): typeof operationMachine {
   return machine.provide({
     actions: {
-      demandConnection: ({ system }) => void asked(system).demand++,
-      awaitProof: ({ system }) => void asked(system).proof++,
-      send: ({ system }) => void asked(system).send++,
+      demandConnection: ({ system }, operation) => {
+        const { asked, demanded } = driverOf(system);
+        asked.demand++;
+        demanded.push(operation);
+      },
+      awaitProof: ({ system }) => void driverOf(system).asked.proof++,
+      send: ({ system }) => void driverOf(system).asked.send++,
     },
   });
 }

@@ -5,14 +5,9 @@
 import type { ConnectionState } from '../../machines/connection.machine.ts';
 import type { Ownership } from '../../machines/vocabulary.ts';
 import type { Outcome, RouteData, RouteEvent, RouteStep, ServerSees } from '../../src/testing/route.ts';
+import { isIn } from './connection-events.ts';
 import type { Route, RouteTransport, Step } from './connection-routes.ts';
-import {
-  CONNECTION_ROWS,
-  CONNECTION_STATES,
-  type ConnectionStateName,
-  EVENT_GROUPS,
-  isFrom,
-} from './connection-table.ts';
+import { CONNECTION_ROWS, CONNECTION_STATES, type ConnectionStateName, isFrom } from './connection-table.ts';
 
 interface EventFacts {
   /** What the server counts, whatever comes of it. */
@@ -34,6 +29,9 @@ const EITHER: Partial<Record<RouteEvent, EventFacts>> = {
     own: 'the timeout of the SDK',
     lent: 'the timeout of the SDK',
   },
+  'after probeDistance': { sees: { pings: 1 } },
+  // By the answer to a call.
+  heard: { sees: { toolCalls: 1, executions: 1 }, asks: 'call', own: 'an answer' },
 };
 
 const FACTS: Readonly<Record<RouteTransport, Partial<Record<RouteEvent, EventFacts>>>> = {
@@ -46,7 +44,7 @@ const FACTS: Readonly<Record<RouteTransport, Partial<Record<RouteEvent, EventFac
       own: 'ConnectionUnavailableError',
       lent: 'CallerOwnedConnectionLostError',
     },
-    'lost, stricken if-unsent, not run': {
+    'lost, and a call did not run': {
       sees: { toolCalls: 1 },
       asks: 'call',
       lent: 'CallerOwnedConnectionLostError',
@@ -56,7 +54,7 @@ const FACTS: Readonly<Record<RouteTransport, Partial<Record<RouteEvent, EventFac
     ...EITHER,
     // The process ends while nothing is asked of it.
     lost: {},
-    'lost, stricken safe, may have run': {
+    'lost, and a safe call may have run': {
       sees: { toolCalls: 1, executions: 1 },
       asks: 'call',
       lent: 'CallerOwnedConnectionLostError',
@@ -76,11 +74,32 @@ const CALLERS_CONNECT: Readonly<Record<RouteTransport, ServerSees>> = {
   stdio: { processes: 1, initializes: 1, handshakes: 1 },
 };
 
+/** An event of the machine, as it is made to happen to a connection over this transport. */
+function routeEvent({ event }: Step, transport: RouteTransport): RouteEvent {
+  switch (event) {
+    case 'demand, if-unsent, unsent':
+      return 'demand';
+    case 'lost, closed':
+      return transport === 'http' ? 'lost, and a call did not run' : 'lost, and a safe call may have run';
+    case 'unanswered, outstanding, not silent for long':
+      return 'probe unanswered';
+    case 'unanswered, outstanding, silent':
+      return 'probe unanswered, and silent for long';
+    default:
+      return event as RouteEvent;
+  }
+}
+
+interface Happening {
+  readonly event: RouteEvent;
+  readonly to: ConnectionStateName;
+}
+
 /** The route with everything that must be seen of it. */
 export function routeData(route: Route, ownership: Ownership, transport: RouteTransport): RouteData {
   const { recreate, lazy, given, steps } = route;
   const watcher = new Watcher(ownership, transport);
-  const joined = join([...given, ...steps]);
+  const joined = join([...given, ...steps], transport);
   const all = [
     watcher.begin(lazy, joined[0]),
     ...joined.map((step, index) => watcher.step(step, joined[index + 1])),
@@ -90,21 +109,25 @@ export function routeData(route: Route, ownership: Ownership, transport: RouteTr
     transport,
     recreate,
     lazy,
-    given: 1 + join([...given]).length,
+    given: 1 + join(given, transport).length,
     steps: all,
     end: watcher.end(),
   };
 }
 
-/** Nothing can be done between these two: a check is over at once, and a close goes on to its end by itself. */
-function join(steps: readonly Step[]): Step[] {
-  const joined: Step[] = [];
+/**
+ * Nothing can be done between these and what was before: a check and the end of the old generation are over at once, a
+ * close goes on to its end by itself, and a call that noticed the loss demands the connection in the same moment.
+ */
+const FOLLOWS_BY_ITSELF = ['verified', 'retired', 'shut down'];
+
+function join(steps: readonly Step[], transport: RouteTransport): Happening[] {
+  const joined: Happening[] = [];
   for (const step of steps) {
     const last = joined.at(-1);
-    if (step.event === 'verified' && last !== undefined) joined[joined.length - 1] = { ...last, to: step.to };
-    else if (step.event === 'shut down' && last !== undefined)
-      joined[joined.length - 1] = { ...last, to: step.to };
-    else if (step.event !== 'verified') joined.push(step);
+    const follows = FOLLOWS_BY_ITSELF.includes(step.event) || /^demand, .*run$/.test(step.event);
+    if (!follows) joined.push({ event: routeEvent(step, transport), to: step.to });
+    else if (last !== undefined) joined[joined.length - 1] = { ...last, to: step.to };
   }
   return joined;
 }
@@ -124,7 +147,7 @@ class Watcher {
     this.#transport = transport;
   }
 
-  begin(lazy: boolean, next: Step | undefined): RouteStep {
+  begin(lazy: boolean, next: Happening | undefined): RouteStep {
     const isOwned = this.#ownership === 'supervisor';
     if (isOwned) this.#state = lazy ? 'idle' : 'connecting.opening';
     else this.#state = 'ready.steady';
@@ -133,10 +156,10 @@ class Watcher {
     return { event: 'begin', to: this.#state, enters: [], server, settles: {} };
   }
 
-  step({ event, to }: Step, next: Step | undefined): RouteStep {
+  step({ event, to }: Happening, next: Happening | undefined): RouteStep {
     const from = this.#state;
     this.#state = to;
-    const facts = FACTS[this.#transport][event as RouteEvent] ?? {};
+    const facts = FACTS[this.#transport][event] ?? {};
     const settles: Record<number, Outcome> = {};
     const sees: ServerSees[] = [facts.sees ?? {}];
     if (facts.asks !== undefined) {
@@ -148,7 +171,7 @@ class Watcher {
     if (event === 'replaced') sees.push(CALLERS_CONNECT[this.#transport]);
     sees.push(this.#dial(from, next), this.#settleWaiting(settles));
     if (endsWithDelete(from, event)) this.#deletes++;
-    return { event: event as RouteEvent, to, enters: entered(from, event, to), server: sum(sees), settles };
+    return { event, to, enters: entered(from, event, to), server: sum(sees), settles };
   }
 
   /** A session that lives at the end is ended by the close. What the caller owns, nobody else ends. */
@@ -157,7 +180,7 @@ class Watcher {
     return { deletes: this.#deletes + (this.#state.startsWith('ready') ? 1 : 0) };
   }
 
-  #dial(from: ConnectionStateName, next: Step | undefined): ServerSees {
+  #dial(from: ConnectionStateName, next: Happening | undefined): ServerSees {
     if (CONNECTION_STATES[this.#state].runs !== 'dial' || from === this.#state) return {};
     // Without a command there is no process that could begin a handshake.
     const cannotSpawn = this.#transport === 'stdio' && next?.event === 'open failed for good';
@@ -166,8 +189,7 @@ class Watcher {
 
   #settleWaiting(settles: Record<number, Outcome>): ServerSees {
     const { calls } = CONNECTION_STATES[this.#state];
-    // A call that waits for a probe is not sent before its outcome.
-    if (calls === 'wait' || this.#state === 'ready.probing') return {};
+    if (calls === 'wait') return {};
     const sent = calls === 'are sent' ? this.#waiting.filter(({ asks }) => asks === 'call').length : 0;
     for (const { number } of this.#waiting) settles[number] = calls === 'are sent' ? 'an answer' : calls;
     this.#waiting = [];
@@ -175,25 +197,18 @@ class Watcher {
   }
 }
 
-function endsWithDelete(from: ConnectionStateName, event: Step['event']): boolean {
+function endsWithDelete(from: ConnectionStateName, event: RouteEvent): boolean {
   return CONNECTION_ROWS.some(
-    (row) =>
-      isFrom(row, from) &&
-      row.ends === 'with DELETE' &&
-      (EVENT_GROUPS[row.on] as readonly string[]).includes(event),
+    (row) => isFrom(row, from) && row.ends === 'with DELETE' && isIn(row.on, event),
   );
 }
 
 /** What the handle says it entered. A loss is always said before what is decided about it. */
-function entered(
-  from: ConnectionStateName,
-  event: Step['event'],
-  to: ConnectionStateName,
-): ConnectionState[] {
+function entered(from: ConnectionStateName, event: RouteEvent, to: ConnectionStateName): ConnectionState[] {
   const coarse = (state: ConnectionStateName) => state.split('.')[0] as ConnectionState;
   if (event === 'close') return ['closing', 'closed'];
   if (event === 'replaced') return ['connecting', 'ready'];
-  const isLoss = coarse(from) === 'ready' && /^(lost|probe (lost|unanswered))/.test(event);
+  const isLoss = from.startsWith('ready') && !to.startsWith('ready') && /^(lost|probe)/.test(event);
   const passed: ConnectionState[] = isLoss ? ['lost'] : [];
   if (coarse(to) !== (isLoss ? 'lost' : coarse(from))) passed.push(coarse(to));
   return passed;

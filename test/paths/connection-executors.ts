@@ -3,7 +3,7 @@ import type { ConnectionDriver } from '../machines/connection-driver.ts';
 import { BUDGET } from '../machines/connection-driver.ts';
 import {
   type ConnectionEventName,
-  OPEN_FAILURES,
+  FAILURES,
   PROBE_OUTCOMES,
   SENT_EVENTS,
   type SentEventName,
@@ -14,7 +14,10 @@ import type { ConnectionOracle } from './connection-oracle.ts';
 export type Executor = (driver: ConnectionDriver, oracle: ConnectionOracle) => Promise<boolean> | boolean;
 
 const ended =
-  (actor: 'opens' | 'probes' | 'shutdowns', end: (driver: ConnectionDriver) => Promise<unknown>): Executor =>
+  (
+    actor: 'retires' | 'opens' | 'probes' | 'shutdowns',
+    end: (driver: ConnectionDriver) => Promise<unknown>,
+  ): Executor =>
   async (driver) => {
     if (driver[actor].length === 0) return false;
     await end(driver);
@@ -37,27 +40,35 @@ const sent = Object.fromEntries(
   ]),
 ) as Record<SentEventName, Executor>;
 
+const probed = Object.fromEntries(
+  Object.entries(PROBE_OUTCOMES).map(([name, outcome]) => [
+    name,
+    ended('probes', (driver) => driver.probed(outcome)),
+  ]),
+) as Record<keyof typeof PROBE_OUTCOMES, Executor>;
+
+const retiringFails = (name: 'retiring failed' | 'retiring failed for good') =>
+  ended('retires', (driver) => driver.retireFailed(FAILURES[name]));
+const openFails = (
+  name: 'open failed' | 'open failed, and the server asks to wait' | 'open failed for good',
+) => ended('opens', (driver) => driver.openFailed(FAILURES[name]));
+
 export const EXECUTORS: Readonly<Record<ConnectionEventName, Executor>> = {
   ...sent,
-  opened: ended('opens', (driver) => driver.opened()),
-  'open failed': ended('opens', (driver) => driver.openFailed(OPEN_FAILURES['open failed'])),
-  'open failed, and the server asks to wait': ended('opens', (driver) =>
-    driver.openFailed(OPEN_FAILURES['open failed, and the server asks to wait']),
-  ),
-  'open failed for good': ended('opens', (driver) =>
-    driver.openFailed(OPEN_FAILURES['open failed for good']),
-  ),
-  'probe answered': ended('probes', (driver) => driver.probed(PROBE_OUTCOMES['probe answered'])),
-  'probe unanswered': ended('probes', (driver) => driver.probed(PROBE_OUTCOMES['probe unanswered'])),
-  'probe unanswered while busy': ended('probes', (driver) =>
-    driver.probed(PROBE_OUTCOMES['probe unanswered while busy']),
-  ),
-  'probe lost': ended('probes', (driver) => driver.probed(PROBE_OUTCOMES['probe lost'])),
+  ...probed,
   'probe could not be sent': ended('probes', (driver) => driver.probeFailed()),
+  retired: ended('retires', (driver) => driver.retired()),
+  'retiring failed': retiringFails('retiring failed'),
+  'retiring failed for good': retiringFails('retiring failed for good'),
+  opened: ended('opens', (driver) => driver.opened()),
+  'open failed': openFails('open failed'),
+  'open failed, and the server asks to wait': openFails('open failed, and the server asks to wait'),
+  'open failed for good': openFails('open failed for good'),
   'shut down': ended('shutdowns', (driver) => driver.shutDown()),
   'shutdown failed': ended('shutdowns', (driver) => driver.shutDown('reject')),
   'after backoff': passed((oracle) => oracle.backoffMs),
   'after window': passed(() => BUDGET.windowMs),
   'after stable': passed(() => BUDGET.stableMs),
   'after coolDown': passed(() => BUDGET.coolDownMs),
+  'after probeDistance': passed((oracle) => oracle.probeDistanceMs),
 };

@@ -9,9 +9,10 @@ import type {
   connectionMachine,
   OpenFailure,
   ProbeOutcome,
-  StrickenOperation,
+  SilenceFacts,
 } from '../../machines/connection.machine.ts';
-import type { Cause, OperationKind, ReplayPolicy } from '../../machines/vocabulary.ts';
+import type { Cause, DemandedOperation, OperationKind, ReplayPolicy } from '../../machines/vocabulary.ts';
+import { BUDGET } from '../machines/connection-driver.ts';
 import type { Fixtures } from './graph.ts';
 import { type ActorNames, type DelayNames, delayEvent, type Ending, endingEvent } from './machine-events.ts';
 
@@ -21,47 +22,71 @@ type Sent<T extends ConnectionEvent['type']> = (
   context: ConnectionContext,
 ) => Extract<ConnectionEvent, { type: T }>;
 
+const POLICIES = { safe: true, 'if-unsent': true, never: true } as const satisfies Record<ReplayPolicy, true>;
+
+/** What is known of the execution of an operation that demands. */
+export const EXECUTION_WORDS = {
+  unsent: 'unsent',
+  'not run': 'none',
+  'may have run': 'unknown',
+  answered: 'answered',
+} as const satisfies Record<string, DemandedOperation['execution']>;
+
+type DemandName = `demand, ${ReplayPolicy}, ${keyof typeof EXECUTION_WORDS}`;
+
+const demand =
+  (operation: DemandedOperation, generationsAway = 0): Sent<'demand'> =>
+  ({ generation }) => ({ type: 'demand', generation: generation + generationsAway, operation });
+
+function demands(kind: OperationKind): Record<DemandName, Sent<'demand'>> {
+  const all = Object.keys(POLICIES).flatMap((policy) =>
+    Object.entries(EXECUTION_WORDS).map(([word, execution]) => [
+      `demand, ${policy}, ${word}`,
+      demand({ kind, policy: policy as ReplayPolicy, execution }),
+    ]),
+  );
+  return Object.fromEntries(all);
+}
+
+const UNSENT: DemandedOperation = { kind: 'tool', policy: 'safe', execution: 'unsent' };
+
 const lost =
-  (stricken: StrickenOperation | null, generationsAway = 0): Sent<'lost'> =>
-  ({ generation }) => ({
-    type: 'lost',
-    generation: generation + generationsAway,
-    cause: 'session-unknown',
-    stricken,
-  });
+  (cause: Cause, generationsAway = 0): Sent<'lost'> =>
+  ({ generation }) => ({ type: 'lost', generation: generation + generationsAway, cause });
 
 const suspected =
-  (cause: Cause, busy = false, generationsAway = 0): Sent<'suspected'> =>
-  ({ generation }) => ({ type: 'suspected', generation: generation + generationsAway, cause, busy });
+  (cause: Cause, generationsAway = 0): Sent<'suspected'> =>
+  ({ generation }) => ({ type: 'suspected', generation: generation + generationsAway, cause });
 
-const stricken = (
-  policy: StrickenOperation['policy'],
-  execution: StrickenOperation['execution'],
-): StrickenOperation => ({ kind: 'tool', policy, execution });
+const heard =
+  (generationsAway = 0): Sent<'heard'> =>
+  ({ generation }) => ({ type: 'heard', generation: generation + generationsAway });
 
 const SENT = {
-  demand: { demand: () => ({ type: 'demand' }) },
+  demand: {
+    ...demands('tool'),
+    'demand, of the generation before': demand(UNSENT, -1),
+    'demand, of a generation to come': demand(UNSENT, 1),
+  },
   reconnect: { reconnect: () => ({ type: 'reconnect' }) },
   lost: {
-    lost: lost(null),
-    'lost, stricken safe, not run': lost(stricken('safe', 'none')),
-    'lost, stricken safe, may have run': lost(stricken('safe', 'unknown')),
-    'lost, stricken if-unsent, not run': lost(stricken('if-unsent', 'none')),
-    'lost, stricken if-unsent, may have run': lost(stricken('if-unsent', 'unknown')),
-    'lost, stricken never, not run': lost(stricken('never', 'none')),
-    'lost, stricken never, may have run': lost(stricken('never', 'unknown')),
-    'lost, of the generation before': lost(stricken('safe', 'none'), -1),
-    'lost, of a generation to come': lost(stricken('safe', 'none'), 1),
+    lost: lost('session-unknown'),
+    'lost, closed': lost('connection-closed'),
+    'lost, of the generation before': lost('session-unknown', -1),
+    'lost, of a generation to come': lost('session-unknown', 1),
   },
   suspected: {
-    'suspected, deaf': suspected('deaf'),
-    'suspected, deaf while busy': suspected('deaf', true),
     'suspected, timeout': suspected('timeout'),
-    'suspected, timeout while busy': suspected('timeout', true),
     'suspected, heartbeat': suspected('heartbeat'),
-    'suspected, heartbeat while busy': suspected('heartbeat', true),
-    'suspected, of the generation before': suspected('deaf', false, -1),
-    'suspected, of a generation to come': suspected('deaf', false, 1),
+    'suspected, deaf': suspected('deaf'),
+    'suspected, host-slept': suspected('host-slept'),
+    'suspected, of the generation before': suspected('deaf', -1),
+    'suspected, of a generation to come': suspected('deaf', 1),
+  },
+  heard: {
+    heard: heard(),
+    'heard, of the generation before': heard(-1),
+    'heard, of a generation to come': heard(1),
   },
   replaced: { replaced: () => ({ type: 'replaced' }) },
   verified: { verified: () => ({ type: 'verified' }) },
@@ -69,23 +94,61 @@ const SENT = {
   close: { close: () => ({ type: 'close' }) },
 } as const satisfies { [T in ConnectionEvent['type']]: Record<string, Sent<T>> };
 
-export const OPEN_FAILURES = {
+export const FAILURES = {
   'open failed': { cause: 'unreachable', permanent: false, retryAfterMs: 0 },
   'open failed, and the server asks to wait': { cause: 'http-error', permanent: false, retryAfterMs: 7_000 },
   'open failed for good': { cause: 'unauthorized', permanent: true, retryAfterMs: 0 },
+  'retiring failed': { cause: 'not-ended', permanent: false, retryAfterMs: 0 },
+  'retiring failed for good': { cause: 'not-ended', permanent: true, retryAfterMs: 0 },
 } as const satisfies Record<string, OpenFailure>;
+
+const { silenceMs, busySilenceMs } = BUDGET;
+const IDLE: SilenceFacts = {
+  silentMs: silenceMs,
+  outstanding: false,
+  inFlight: false,
+  earlierCallInFlight: false,
+};
+
+const unanswered = (silence?: Partial<SilenceFacts>): ProbeOutcome => ({
+  verdict: 'unanswered',
+  cause: 'timeout',
+  silence: silence && { ...IDLE, ...silence },
+});
 
 export const PROBE_OUTCOMES = {
   'probe answered': { verdict: 'usable', cause: 'deaf' },
-  'probe unanswered': { verdict: 'unanswered', cause: 'timeout' },
-  'probe unanswered while busy': { verdict: 'busy', cause: 'timeout' },
   'probe lost': { verdict: 'lost', cause: 'session-unknown' },
+  'unanswered, idle, heard of lately': unanswered({ silentMs: silenceMs - 1 }),
+  'unanswered, idle, silent': unanswered({}),
+  'unanswered, later call, heard of lately': unanswered({ silentMs: silenceMs - 1, inFlight: true }),
+  'unanswered, later call, silent': unanswered({ inFlight: true }),
+  'unanswered, earlier call, silent': unanswered({
+    silentMs: busySilenceMs,
+    inFlight: true,
+    earlierCallInFlight: true,
+  }),
+  'unanswered, outstanding, not silent for long': unanswered({
+    silentMs: busySilenceMs - 1,
+    outstanding: true,
+  }),
+  'unanswered, outstanding, silent': unanswered({ silentMs: busySilenceMs, outstanding: true }),
+  'unanswered, no facts': unanswered(),
 } as const satisfies Record<string, ProbeOutcome>;
 
 const ENDINGS = {
+  retire: {
+    retired: { done: undefined },
+    'retiring failed': { failed: FAILURES['retiring failed'] },
+    'retiring failed for good': { failed: FAILURES['retiring failed for good'] },
+  },
   open: {
     opened: { done: undefined },
-    ...failed(OPEN_FAILURES),
+    'open failed': { failed: FAILURES['open failed'] },
+    'open failed, and the server asks to wait': {
+      failed: FAILURES['open failed, and the server asks to wait'],
+    },
+    'open failed for good': { failed: FAILURES['open failed for good'] },
   },
   // It says `verified` or `unverified`, and does not end by itself.
   verify: {},
@@ -104,6 +167,7 @@ const DELAYS = {
   'after window': 'window',
   'after stable': 'stable',
   'after coolDown': 'coolDown',
+  'after probeDistance': 'probeDistance',
 } as const satisfies Record<`after ${DelayNames<Machine>}`, DelayNames<Machine>>;
 
 type KeysWithin<T> = { [K in keyof T]: keyof T[K] }[keyof T];
@@ -130,7 +194,7 @@ const KINDS: Readonly<Record<OperationKind, true>> = {
 };
 
 export const OPERATION_KINDS = Object.keys(KINDS) as OperationKind[];
-export const REPLAY_POLICIES: readonly ReplayPolicy[] = ['safe', 'if-unsent', 'never'];
+export const REPLAY_POLICIES = Object.keys(POLICIES) as ReplayPolicy[];
 
 export const CONNECTION_FIXTURES = {
   ...mapValues(
@@ -149,24 +213,18 @@ export const CONNECTION_FIXTURES = {
 } as unknown as Fixtures<Machine> &
   Record<ConnectionEventName, (snapshot: Snapshot) => EventFromLogic<Machine> | undefined>;
 
-/** A loss that strikes an operation of each kind, for the searches that take every kind into account. */
-export const STRICKEN_OF_EVERY_KIND: Fixtures<Machine> = Object.fromEntries(
+/** Demands of each kind of operation, for the searches that take every kind into account. */
+export const DEMANDS_OF_EVERY_KIND: Fixtures<Machine> = Object.fromEntries(
   OPERATION_KINDS.flatMap((kind) =>
-    REPLAY_POLICIES.flatMap((policy) =>
-      (['none', 'unknown'] as const).map((execution) => [
-        `lost, stricken ${kind} ${policy}, execution ${execution}`,
-        ({ context }: Snapshot) => lost({ kind, policy, execution })(context),
-      ]),
-    ),
+    Object.entries(demands(kind)).map(([name, make]) => [
+      `${name}, ${kind}`,
+      ({ context }: Snapshot) => make(context),
+    ]),
   ),
 );
 
 function done<T>(outputs: T): { [K in keyof T]: { done: T[K] } } {
   return mapValues(outputs as Record<string, unknown>, (output) => ({ done: output })) as never;
-}
-
-function failed<T>(errors: T): { [K in keyof T]: { failed: T[K] } } {
-  return mapValues(errors as Record<string, unknown>, (error) => ({ failed: error })) as never;
 }
 
 function mapValues<V, W>(record: Record<string, V>, change: (value: V) => W): Record<string, W> {

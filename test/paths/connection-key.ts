@@ -8,9 +8,17 @@ import { stateName } from './state-name.ts';
  * `ready` what is noted there: it is begun anew with each generation.
  */
 export function connectionKey({ status, value, context }: SnapshotFrom<typeof connectionMachine>): string {
-  const { attempts, retryAfterMs, wanted, misses, suspicion } = context;
+  const { attempts, retryAfterMs, generation, misses, missedProbes, suspicion } = context;
   const state = stateName(value);
-  const isHeartbeat = state === 'ready.probing' && suspicion === 'heartbeat';
-  const noted = state.startsWith('ready') ? { wanted, misses } : {};
-  return JSON.stringify({ status, state, attempts, waits: retryAfterMs > 0, ...noted, isHeartbeat });
+  const noted = state.startsWith('ready')
+    ? { misses: Math.min(misses, missedProbes), slept: suspicion === 'host-slept' }
+    : {};
+  return JSON.stringify({
+    status,
+    state,
+    attempts,
+    waits: retryAfterMs > 0,
+    wasReady: generation > 0,
+    ...noted,
+  });
 }

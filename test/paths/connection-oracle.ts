@@ -1,37 +1,33 @@
 /**
- * Reads the hand-written table. What its conditions need (how many dials, does anyone wait, was a heartbeat missed) is
- * counted here from what was seen from outside, never taken from the machine's context.
+ * Reads the hand-written table. What its conditions need (how many dials, how many unanswered probes, was it ever
+ * ready) is counted here from what was seen from outside, never taken from the machine's context.
  */
 import type { ConnectionInput } from '../../machines/connection.machine.ts';
 import type { Cause } from '../../machines/vocabulary.ts';
+import { isIn } from './connection-events.ts';
 import type { ConnectionEventName } from './connection-fixtures.ts';
 import {
   CONNECTION_ROWS,
   CONNECTION_STATES,
-  type Condition,
   type ConnectionStateName,
-  EVENT_GROUPS,
   isFrom,
   type Row,
 } from './connection-table.ts';
 
-/** May the operation that the loss struck be sent again? (design.md, "Replay policy".) */
-const SENT_AGAIN: readonly ConnectionEventName[] = [
-  'lost, stricken safe, not run',
-  'lost, stricken safe, may have run',
-  'lost, stricken if-unsent, not run',
-];
-
-/** What each event says about the connection. */
-const CAUSES: Partial<Record<ConnectionEventName, Cause>> = {
-  ...Object.fromEntries(EVENT_GROUPS['lost (current generation)'].map((event) => [event, 'session-unknown'])),
-  'probe lost': 'session-unknown',
-  'probe unanswered': 'timeout',
-  unverified: 'not-connected',
-  'open failed': 'unreachable',
-  'open failed, and the server asks to wait': 'http-error',
-  'open failed for good': 'unauthorized',
-};
+/** What each event says about the connection, where it is not ready after it. */
+function causeOf(event: ConnectionEventName): Cause | undefined {
+  if (event === 'lost' || event === 'probe lost') return 'session-unknown';
+  if (event.startsWith('unanswered')) return 'timeout';
+  if (event.startsWith('retiring failed')) return 'not-ended';
+  const causes: Partial<Record<ConnectionEventName, Cause>> = {
+    'lost, closed': 'connection-closed',
+    unverified: 'not-connected',
+    'open failed': 'unreachable',
+    'open failed, and the server asks to wait': 'http-error',
+    'open failed for good': 'unauthorized',
+  };
+  return causes[event];
+}
 
 export class ConnectionOracle {
   state: ConnectionStateName;
@@ -43,10 +39,12 @@ export class ConnectionOracle {
   suspicion: Cause | null = null;
   /** It has been ready for long enough. */
   isStable = false;
+  /** Of this stay in `connecting`. */
+  windowIsOver = false;
+  /** Unanswered probes in a row. */
+  missed = 0;
   readonly #input: ConnectionInput;
   #askedToWait = false;
-  #waitsForProbe = false;
-  #missed = 0;
 
   constructor(input: ConnectionInput) {
     this.#input = input;
@@ -60,18 +58,28 @@ export class ConnectionOracle {
     return CONNECTION_STATES[this.state];
   }
 
+  get isReady(): boolean {
+    return this.state.startsWith('ready');
+  }
+
   /** What tells two configurations of the table apart. */
   get key(): string {
-    const { state, dials } = this;
-    const isHeartbeat = state === 'ready.probing' && this.suspicion === 'heartbeat';
-    const noted = state.startsWith('ready') ? [this.#waitsForProbe, this.#missed] : [];
-    return JSON.stringify([state, dials, this.#askedToWait, noted, isHeartbeat]);
+    const { state, dials, generation, missed } = this;
+    const noted = this.isReady
+      ? [Math.min(missed, this.#input.missedProbes), this.suspicion === 'host-slept']
+      : [];
+    return JSON.stringify([state, dials, this.#askedToWait, generation > 0, this.windowIsOver, noted]);
   }
 
   /** How long the delay before the next dial is: 100 ms, doubled each time up to 400, or what the server asked for. */
   get backoffMs(): number {
     if (this.#askedToWait) return 7_000;
     return [100, 100, 200, 400][this.dials] ?? 400;
+  }
+
+  /** How long the delay before the next probe is: 1 s, doubled up to `busySilenceMs`, which is 3 s. */
+  get probeDistanceMs(): number {
+    return [0, 1_000, 2_000][this.missed] ?? 3_000;
   }
 
   /** The row that says what the event leads to; none if it is illegal. */
@@ -81,7 +89,7 @@ export class ConnectionOracle {
       (row) =>
         isFrom(row, this.state) &&
         (row.whose === 'any' || row.whose === whose) &&
-        (EVENT_GROUPS[row.on] as readonly string[]).includes(event) &&
+        isIn(row.on, event) &&
         (row.when === undefined || this.#holds(row.when, event)),
     );
   }
@@ -91,84 +99,88 @@ export class ConnectionOracle {
     const row = this.rowFor(event);
     if (row === undefined) return undefined;
     const from = this.state;
+    const wasReady = this.isReady;
     this.state = row.to;
-    switch (event) {
+    this.#explain(event, wasReady);
+    this.#count(event, row, from);
+    if (event.startsWith('suspected')) this.suspicion = event.slice('suspected, '.length) as Cause;
+    if (row.to === 'ready.steady' && event !== 'after stable') {
+      this.missed = 0;
+      this.suspicion = null;
+    }
+    if (!this.state.startsWith('connecting') || !from.startsWith('connecting')) this.windowIsOver = false;
+    if (from !== row.to) this.#countDial();
+    return row;
+  }
+
+  #count(event: ConnectionEventName, row: Row, from: ConnectionStateName): void {
+    switch (row.on) {
       case 'opened':
       case 'verified':
         this.generation++;
         this.#askedToWait = false;
-        this.#waitsForProbe = false;
-        this.#missed = 0;
         this.isStable = false;
-        break;
-      case 'open failed, and the server asks to wait':
-        this.#askedToWait = true;
         break;
       case 'open failed':
       case 'open failed for good':
-        this.#askedToWait = false;
+      case 'retiring failed':
+      case 'retiring failed for good':
+        this.#askedToWait = event === 'open failed, and the server asks to wait';
         break;
       case 'after stable':
         this.isStable = true;
         this.dials = 0;
         break;
+      case 'after window':
+        this.windowIsOver = true;
+        break;
       case 'reconnect':
         this.dials = 0;
         break;
       case 'demand':
-        if (from === 'ready.probing') this.#waitsForProbe = true;
+        if (from !== 'exhausted.cooled') break;
         // A trial is one attempt.
-        if (from === 'exhausted.cooled') {
-          this.dials = this.#input.maxAttempts - 1;
-          this.#askedToWait = false;
-        }
+        this.dials = this.#input.maxAttempts - 1;
+        this.#askedToWait = false;
         break;
-      case 'probe unanswered':
-        this.#missed++;
-        break;
-      case 'probe answered':
-      case 'probe unanswered while busy':
-        this.#missed = 0;
-        break;
+      default:
+        if (event.startsWith('unanswered')) this.missed++;
     }
-    if (row.to === 'ready.steady' && from === 'ready.probing') this.#waitsForProbe = false;
-    if (row.on === 'suspected, and worth a probe') this.suspicion = suspicionOf(event);
-    this.#explain(event, from);
-    if (from !== row.to) this.#countDial();
-    return row;
   }
 
-  #explain(event: ConnectionEventName, from: ConnectionStateName): void {
-    const wasReady = from === 'ready.steady' || from === 'ready.probing';
-    const isReady = this.state === 'ready.steady' || this.state === 'ready.probing';
-    if (isReady) this.cause = null;
+  #explain(event: ConnectionEventName, wasReady: boolean): void {
+    if (this.isReady) this.cause = null;
     else if (wasReady && event === 'reconnect') this.cause = 'requested';
     else if (wasReady && event === 'replaced') this.cause = 'replaced';
-    else this.cause = CAUSES[event] ?? this.cause;
+    else this.cause = causeOf(event) ?? this.cause;
   }
 
+  /** A dial begins with the end of what it could clash with. */
   #countDial(): void {
-    if (this.facts.runs === 'dial') this.dials++;
+    if (this.state === 'connecting.opening' || this.state === 'recreating.retiring') this.dials++;
   }
 
-  #holds(condition: Condition, event: ConnectionEventName): boolean {
-    const { maxAttempts, recreate, missedHeartbeats } = this.#input;
-    const wanted = recreate === 'eager' || this.#waitsForProbe || SENT_AGAIN.includes(event);
+  #holds(condition: string, event: ConnectionEventName): boolean {
+    const { maxAttempts, recreate, missedProbes } = this.#input;
+    const [, policy, execution] = event.split(', ');
     const words: Record<string, boolean> = {
-      wanted,
-      unwanted: !wanted,
-      once: !this.isStable,
+      eager: recreate === 'eager',
+      'on demand': recreate === 'on-demand',
+      once: event === 'after stable' ? !this.isStable : !this.windowIsOver,
+      'first dial': this.dials <= 1,
       'no wait': this.dials === 0 && !this.#askedToWait,
       'budget left': this.dials < maxAttempts,
       'budget spent': this.dials >= maxAttempts,
-      tolerated: this.suspicion === 'heartbeat' && this.#missed + 1 < missedHeartbeats,
+      'was ready': this.generation > 0,
+      'never ready': this.generation === 0,
+      missed: this.missed + 1 >= missedProbes,
+      slept: this.suspicion === 'host-slept',
+      unsent: execution === 'unsent',
+      'not run': execution === 'not run',
+      unanswered: execution === 'not run' || execution === 'may have run',
+      safe: policy === 'safe',
+      'if-unsent': policy === 'if-unsent',
     };
-    words['not tolerated'] = !words.tolerated;
     return condition.split(', ').every((word) => words[word]);
   }
-}
-
-function suspicionOf(event: ConnectionEventName): Cause {
-  if (event === 'suspected, timeout') return 'timeout';
-  return event === 'suspected, heartbeat' ? 'heartbeat' : 'deaf';
 }

@@ -1,7 +1,7 @@
 /** What holds for every path of the connection machine, as sentences, each checked by exhaustive search. */
 import type { SnapshotFrom } from 'xstate';
 import type { connectionMachine } from '../../machines/connection.machine.ts';
-import { EVENT_GROUPS } from './connection-table.ts';
+import { isIn } from './connection-events.ts';
 import type { Edge, Graph } from './graph.ts';
 import type { Property } from './property.ts';
 import { cycleThrough, longestPath, reachableFrom } from './search.ts';
@@ -11,19 +11,23 @@ type Snapshot = SnapshotFrom<typeof connectionMachine>;
 export type ConnectionGraph = Graph<Snapshot>;
 
 const stateOf = ({ value }: Snapshot): string => stateName(value);
+const isReady = (snapshot: Snapshot): boolean => stateOf(snapshot).startsWith('ready');
 const isOwned = ({ context }: Snapshot): boolean => context.ownership === 'supervisor';
-const dialsIn = (snapshot: Snapshot): number =>
+const running = (snapshot: Snapshot, actors: readonly string[]): number =>
   snapshot.status === 'active'
-    ? snapshot._nodes.flatMap(({ invoke }) => invoke).filter(({ src }) => src === 'open').length
+    ? snapshot._nodes.flatMap(({ invoke }) => invoke).filter(({ src }) => actors.includes(String(src))).length
     : 0;
+const dialsIn = (snapshot: Snapshot): number => running(snapshot, ['open']);
+/** A dial of a recreation begins with the end of the generation before. */
 const startsDial = ({ from, to }: Edge<Snapshot>): boolean =>
-  dialsIn(to) > 0 && stateOf(from) !== stateOf(to);
+  stateOf(from) !== stateOf(to) && ['connecting.opening', 'recreating.retiring'].includes(stateOf(to));
 const isRecovering = (state: string): boolean => /^(connecting|recreating)/.test(state);
-const isLossReport = (event: string): boolean => /^(lost|probe lost)/.test(event) && !isStale(event);
-const isStale = (event: string): boolean =>
-  (EVENT_GROUPS['report of another generation'] as readonly string[]).includes(event);
+const isLossReport = (event: string): boolean => isIn('lost', event) || event === 'probe lost';
 /** What only a host does, or a call of its own. Everything else, the world does by itself. */
-const isHosts = (event: string): boolean => ['demand', 'reconnect', 'replaced', 'close'].includes(event);
+const isHosts = (event: string): boolean => /^(demand|reconnect$|replaced$|close$)/.test(event);
+/** Of any kind: the kind is the last word, where there is one. */
+const isUnsendable = (event: string): boolean =>
+  /^demand, (if-unsent, may have run|never, (not run|may have run)|[a-z-]+, answered)/.test(event);
 
 const say = ({ from, event, to }: Edge<Snapshot>): string => `${stateOf(from)} > ${event} > ${stateOf(to)}`;
 
@@ -41,21 +45,16 @@ const noConfiguration =
     return wrong?.[0];
   };
 
-const OF_A_CALLER = [
-  'connecting.checking',
-  'ready.steady',
-  'ready.probing',
-  'failed-ownership',
-  'closing',
-  'closed',
-];
+const OF_A_CALLER = /^(connecting\.checking|ready\.[a-z]+|failed-ownership|closing|closed)$/;
 const AT_REST = ['ready.steady', 'failed-ownership', 'exhausted.cooling', 'closed'];
 
 export const CONNECTION_PROPERTIES: readonly Property<ConnectionGraph>[] = [
   {
-    name: 'No path dials, recreates or waits to recreate what the caller owns.',
+    name: 'No path dials, ends, recreates or waits to recreate what the caller owns.',
     counterexample: noConfiguration(
-      (snapshot) => !isOwned(snapshot) && (dialsIn(snapshot) > 0 || !OF_A_CALLER.includes(stateOf(snapshot))),
+      (snapshot) =>
+        !isOwned(snapshot) &&
+        (running(snapshot, ['open', 'retire']) > 0 || !OF_A_CALLER.test(stateOf(snapshot))),
     ),
   },
   {
@@ -66,31 +65,44 @@ export const CONNECTION_PROPERTIES: readonly Property<ConnectionGraph>[] = [
     ),
   },
   {
-    name: 'The loss of a caller-owned connection leads to failed-ownership, whatever was stricken.',
+    name: 'The loss of a caller-owned connection leads to failed-ownership.',
     counterexample: noEdge(
-      ({ from, event, to }) =>
-        !isOwned(from) &&
-        stateOf(from).startsWith('ready') &&
-        isLossReport(event) &&
-        happens({ from, event }) &&
-        stateOf(to) !== 'failed-ownership',
+      (edge) => !isOwned(edge.from) && isLoss(edge) && stateOf(edge.to) !== 'failed-ownership',
     ),
   },
   {
-    name: 'The loss of an owned connection rests in lost only if nobody wants it back; it never stays ready.',
+    name: 'The loss of an owned connection rests in lost unless it is eager; it never stays ready.',
     counterexample: noEdge(
-      ({ from, event, to }) =>
-        isOwned(from) &&
-        stateOf(from).startsWith('ready') &&
-        isLossReport(event) &&
-        happens({ from, event }) &&
-        (stateOf(to).startsWith('ready') ||
-          (stateOf(to) === 'lost' && (from.context.wanted || from.context.recreate === 'eager'))),
+      (edge) =>
+        isOwned(edge.from) &&
+        isLoss(edge) &&
+        (isReady(edge.to) || (stateOf(edge.to) === 'lost') !== (edge.from.context.recreate === 'on-demand')),
     ),
   },
   {
-    name: 'A report about another generation changes nothing.',
-    counterexample: noEdge(({ from, event, to }) => isStale(event) && from !== to),
+    name: 'Silence never ends a caller-owned connection, nor one with an earlier call in flight.',
+    counterexample: noEdge(
+      ({ from, event, to }) =>
+        event.startsWith('unanswered') &&
+        (!isOwned(from) || event.includes('earlier call')) &&
+        isReady(from) &&
+        !isReady(to),
+    ),
+  },
+  {
+    name: 'A demand for an operation that may not be sent (again) changes nothing.',
+    counterexample: noEdge(({ from, event, to }) => isUnsendable(event) && from !== to),
+  },
+  {
+    name: 'A demand or a report that names another generation changes nothing.',
+    counterexample: noEdge(({ from, event, to }) => isIn('of another generation', event) && from !== to),
+  },
+  {
+    name: 'No dial of a recreation begins before the generation before has ended.',
+    counterexample: noEdge(
+      ({ from, event, to }) =>
+        stateOf(to) === 'recreating.opening' && stateOf(from) !== stateOf(to) && event !== 'retired',
+    ),
   },
   {
     name: 'A generation begins, by one, only when a handshake or a check has finished.',
@@ -106,10 +118,7 @@ export const CONNECTION_PROPERTIES: readonly Property<ConnectionGraph>[] = [
   {
     name: 'A suspicion alone never ends a generation.',
     counterexample: noEdge(
-      ({ from, event, to }) =>
-        event.startsWith('suspected') &&
-        stateOf(from).startsWith('ready') &&
-        !stateOf(to).startsWith('ready'),
+      ({ from, event, to }) => event.startsWith('suspected') && isReady(from) && !isReady(to),
     ),
   },
   {
@@ -138,18 +147,16 @@ export const CONNECTION_PROPERTIES: readonly Property<ConnectionGraph>[] = [
     },
   },
   {
-    name: 'Being opened, checked or recreated, a connection reaches ready, failed-ownership or exhausted within 2 × maxAttempts events of the world; resting in lost, within one more after the next demand.',
+    name: 'Being opened, checked or recreated, a connection reaches ready, failed-ownership or exhausted within 3 × maxAttempts events of the world; resting in lost, within one more after the next demand.',
     counterexample: ({ configurations, edges }) => {
       const moves = edges.filter(({ from, event }) => {
         const state = stateOf(from);
-        return state === 'lost'
-          ? ['demand', 'reconnect'].includes(event)
-          : isRecovering(state) && !isHosts(event);
+        return state === 'lost' ? /^(demand|reconnect)/.test(event) : isRecovering(state) && !isHosts(event);
       });
       for (const [key, snapshot] of configurations) {
         const state = stateOf(snapshot);
         if (state !== 'lost' && !isRecovering(state)) continue;
-        const limit = 2 * snapshot.context.maxAttempts + (state === 'lost' ? 1 : 0);
+        const limit = 3 * snapshot.context.maxAttempts + (state === 'lost' ? 1 : 0);
         const steps = longestPath(moves, key, (end) => AT_REST.includes(stateOf(end)));
         if (steps === undefined || steps > limit) return `${key}: ${steps ?? 'no end, or another one'}`;
       }
@@ -175,7 +182,7 @@ export const CONNECTION_PROPERTIES: readonly Property<ConnectionGraph>[] = [
   },
 ];
 
-/** A probe can only end where one runs. */
-function happens({ from, event }: Pick<Edge<Snapshot>, 'from' | 'event'>): boolean {
-  return !event.startsWith('probe') || stateOf(from) === 'ready.probing';
+/** Definitive, and of the current generation. A probe can only end where one runs. */
+function isLoss({ from, event }: Edge<Snapshot>): boolean {
+  return isLossReport(event) && (event === 'probe lost' ? stateOf(from) === 'ready.probing' : isReady(from));
 }

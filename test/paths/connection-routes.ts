@@ -31,18 +31,20 @@ export interface Route {
 }
 
 /** A first dial and one more: enough for every kind of step between two rests. */
-export const ROUTE_BUDGET = { maxAttempts: 2, missedHeartbeats: 1 } as const;
+export const ROUTE_BUDGET = { maxAttempts: 2, missedProbes: 1 } as const;
 
 /** One event for each thing that can happen to a connection; the others differ from these in no state. */
 const HAPPENS: readonly ConnectionEventName[] = [
+  'retired',
   'opened',
   'open failed',
   'open failed for good',
   'verified',
-  'demand',
+  'demand, if-unsent, unsent',
   'reconnect',
   'replaced',
   'lost',
+  'lost, closed',
   'suspected, timeout',
   'probe answered',
   'after backoff',
@@ -51,18 +53,43 @@ const HAPPENS: readonly ConnectionEventName[] = [
   'after coolDown',
 ];
 
-/** A loss with a call that may be sent again, and a probe that finds the loss, as each transport brings them about. */
+/** What a call demands that noticed the loss, and what a probe finds, as each transport brings them about. */
 const HAPPENS_OVER: Readonly<Record<RouteTransport, readonly ConnectionEventName[]>> = {
-  http: ['lost, stricken if-unsent, not run', 'probe lost'],
-  stdio: ['lost, stricken safe, may have run', 'probe unanswered'],
+  http: ['demand, if-unsent, not run', 'probe lost'],
+  stdio: ['demand, safe, may have run'],
+};
+
+/** Silence is waited for where it is short: with limits that only an owned connection is given. */
+const HAPPENS_TO_OWNED: Readonly<Record<RouteTransport, readonly ConnectionEventName[]>> = {
+  http: ['unanswered, outstanding, not silent for long', 'heard', 'after probeDistance'],
+  stdio: ['unanswered, outstanding, silent'],
 };
 
 const CLOSING: readonly ConnectionEventName[] = ['close', 'shut down'];
 
 const stateOf = ({ value }: Snapshot) => stateName(value) as ConnectionStateName;
 
-/** What a probe finds is what these routes are about, not what else happens while it runs. */
-const WHILE_PROBING = ['probe answered', 'probe lost', 'probe unanswered', 'close', 'reconnect', 'replaced'];
+/** What else could happen there is not what these routes are about, or cannot be made to happen before. */
+function isOnRoute({ value, context }: Snapshot, event: ConnectionEventName): boolean {
+  const isBySomeCall = /^demand, .*run$/.test(event);
+  switch (stateName(value) as ConnectionStateName) {
+    // A check is over before anything else can happen, and so is the end of the generation before.
+    case 'connecting.checking':
+      return event === 'verified';
+    case 'recreating.retiring':
+      return event === 'retired';
+    case 'ready.probing':
+      if (context.misses > 0) return event === 'probe answered';
+      return /^(probe|unanswered|close$|reconnect$|replaced$)/.test(event);
+    case 'ready.suspect':
+      return ['heard', 'after probeDistance', 'close'].includes(event);
+    case 'lost':
+      // A call that was in flight when the connection closed demands it at once.
+      return (context.cause === 'connection-closed') === isBySomeCall;
+    default:
+      return !isBySomeCall;
+  }
+}
 
 const isAtRest = (snapshot: Snapshot): boolean =>
   ['idle', 'ready.steady', 'failed-ownership', 'exhausted.cooling'].includes(stateOf(snapshot));
@@ -70,7 +97,9 @@ const isAtRest = (snapshot: Snapshot): boolean =>
 /** The budget matters until it is spent, and is given back by all that leads out of `exhausted`. */
 const routeKey = (snapshot: Snapshot): string => {
   const state = stateOf(snapshot);
-  return state.startsWith('exhausted') ? state : `${state} ${snapshot.context.attempts}`;
+  const { attempts, misses, cause, generation } = snapshot.context;
+  if (state.startsWith('exhausted')) return `${state} ${generation > 0}`;
+  return `${state} ${attempts} ${state === 'lost' && cause} ${misses > 0}`;
 };
 
 export function recoveryRoutes(ownership: Ownership, transport: RouteTransport): Route[] {
@@ -94,7 +123,8 @@ type Setting = Pick<ConnectionInput, 'ownership' | 'recreate' | 'lazy'>;
 function routesWith(setting: Setting, transport: RouteTransport): Route[] {
   const { recreate, lazy } = setting;
   const input = { ...BUDGET, ...ROUTE_BUDGET, ...setting };
-  const events = [...HAPPENS, ...HAPPENS_OVER[transport]];
+  const ofOwned = setting.ownership === 'supervisor' ? HAPPENS_TO_OWNED[transport] : [];
+  const events = [...HAPPENS, ...HAPPENS_OVER[transport], ...ofOwned];
   const [initial] = initialTransition(connectionMachine, input);
   const rests = shortestPaths(exploration(input, events, initial, () => false)).flatMap(({ steps }) => {
     const last = steps.at(-1)?.to;
@@ -126,10 +156,7 @@ function exploration(
     events.map((event) => [
       event,
       (snapshot: Snapshot) => {
-        if (ends(snapshot)) return undefined;
-        // A check is over before anything else can happen.
-        if (stateOf(snapshot) === 'connecting.checking' && event !== 'verified') return undefined;
-        if (stateOf(snapshot) === 'ready.probing' && !WHILE_PROBING.includes(event)) return undefined;
+        if (ends(snapshot) || !isOnRoute(snapshot, event)) return undefined;
         return CONNECTION_FIXTURES[event](snapshot);
       },
     ]),

@@ -5,16 +5,19 @@
  *
  * Nothing here may be read from the machine.
  */
-import type { ConnectionEventName } from './connection-fixtures.ts';
+import type { EventGroup } from './connection-events.ts';
 
 export type ConnectionStateName =
   | 'idle'
   | 'connecting.opening'
+  | 'connecting.backingOff'
   | 'connecting.checking'
   | 'ready.steady'
   | 'ready.probing'
+  | 'ready.suspect'
   | 'lost'
   | 'recreating.backingOff'
+  | 'recreating.retiring'
   | 'recreating.opening'
   | 'failed-ownership'
   | 'exhausted.cooling'
@@ -25,9 +28,9 @@ export type ConnectionStateName =
 /** What can be seen of a state from outside, for as long as it lasts. */
 export interface StateFacts {
   /** The one thing that is under way. */
-  readonly runs?: 'dial' | 'check' | 'probe' | 'shutdown';
-  /** Which delays are running. `stable` passes once, and may be over. */
-  readonly delays: readonly ('stable' | 'window' | 'backoff' | 'coolDown')[];
+  readonly runs?: 'retirement' | 'dial' | 'check' | 'probe' | 'shutdown';
+  /** Which delays are running. `stable`, and `window` while connecting, pass once, and may be over. */
+  readonly delays: readonly ('stable' | 'window' | 'backoff' | 'coolDown' | 'probeDistance')[];
   /** What becomes of a call that arrives, or waits, here. */
   readonly calls:
     | 'are sent'
@@ -39,12 +42,15 @@ export interface StateFacts {
 
 export const CONNECTION_STATES: Readonly<Record<ConnectionStateName, StateFacts>> = {
   idle: { delays: [], calls: 'wait' },
-  'connecting.opening': { runs: 'dial', delays: [], calls: 'wait' },
-  'connecting.checking': { runs: 'check', delays: [], calls: 'wait' },
+  'connecting.opening': { runs: 'dial', delays: ['window'], calls: 'wait' },
+  'connecting.backingOff': { delays: ['window', 'backoff'], calls: 'wait' },
+  'connecting.checking': { runs: 'check', delays: ['window'], calls: 'wait' },
   'ready.steady': { delays: ['stable'], calls: 'are sent' },
   'ready.probing': { runs: 'probe', delays: ['stable'], calls: 'are sent' },
+  'ready.suspect': { delays: ['stable', 'probeDistance'], calls: 'are sent' },
   lost: { delays: [], calls: 'wait' },
   'recreating.backingOff': { delays: ['window', 'backoff'], calls: 'wait' },
+  'recreating.retiring': { runs: 'retirement', delays: ['window'], calls: 'wait' },
   'recreating.opening': { runs: 'dial', delays: ['window'], calls: 'wait' },
   'failed-ownership': { delays: [], calls: 'CallerOwnedConnectionLostError' },
   'exhausted.cooling': { delays: ['coolDown'], calls: 'ConnectionUnavailableError' },
@@ -53,75 +59,18 @@ export const CONNECTION_STATES: Readonly<Record<ConnectionStateName, StateFacts>
   closed: { delays: [], calls: 'ConnectionClosedError' },
 };
 
-/** Events that mean the same to the machine, under the name that the tables print. */
-export const EVENT_GROUPS = {
-  demand: ['demand'],
-  reconnect: ['reconnect'],
-  'lost (current generation)': [
-    'lost',
-    'lost, stricken safe, not run',
-    'lost, stricken safe, may have run',
-    'lost, stricken if-unsent, not run',
-    'lost, stricken if-unsent, may have run',
-    'lost, stricken never, not run',
-    'lost, stricken never, may have run',
-  ],
-  'suspected, and worth a probe': [
-    'suspected, deaf',
-    'suspected, deaf while busy',
-    'suspected, timeout',
-    'suspected, heartbeat',
-  ],
-  'suspected, and no more than busy': ['suspected, timeout while busy', 'suspected, heartbeat while busy'],
-  'report of another generation': [
-    'lost, of the generation before',
-    'lost, of a generation to come',
-    'suspected, of the generation before',
-    'suspected, of a generation to come',
-  ],
-  'probe answered': ['probe answered', 'probe unanswered while busy'],
-  'probe unanswered': ['probe unanswered'],
-  'probe lost': ['probe lost'],
-  'probe could not be sent': ['probe could not be sent'],
-  opened: ['opened'],
-  'open failed': ['open failed', 'open failed, and the server asks to wait'],
-  'open failed for good': ['open failed for good'],
-  verified: ['verified'],
-  unverified: ['unverified'],
-  replaced: ['replaced'],
-  close: ['close'],
-  'shut down': ['shut down', 'shutdown failed'],
-  'after backoff': ['after backoff'],
-  'after window': ['after window'],
-  'after stable': ['after stable'],
-  'after coolDown': ['after coolDown'],
-} as const satisfies Record<string, readonly ConnectionEventName[]>;
-
-export type EventGroup = keyof typeof EVENT_GROUPS;
-
 /**
- * `wanted`: the connection is eager, an operation waits for it, or the stricken one may be sent again.
+ * Several words hold together.
+ * `unsent`, or a policy and what is known of the execution: the operation that demands, if it may be sent (again).
+ * `eager`, `on demand`: when the connection is recreated. `was ready`, `never ready`: in any generation.
  * `budget left`: fewer than `maxAttempts` dials since they were given back. `no wait`: none of them yet, and the
- * server did not ask to wait. `once`: in each life of a generation. `tolerated`: a heartbeat, and fewer than `missedHeartbeats` were missed in a row.
+ * server did not ask to wait. `first dial`: no more than one of them. `once`: in each stay.
+ * `missed`: with this one, `missedProbes` unanswered probes in a row. `slept`: the probe is about that.
  */
-export type Condition =
-  | 'once'
-  | 'unwanted'
-  | 'wanted, no wait'
-  | 'wanted, budget left'
-  | 'wanted, budget spent'
-  | 'no wait'
-  | 'budget left'
-  | 'budget spent'
-  | 'tolerated'
-  | 'not tolerated, unwanted'
-  | 'not tolerated, wanted, no wait'
-  | 'not tolerated, wanted, budget left'
-  | 'not tolerated, wanted, budget spent'
-  | 'not tolerated';
+export type Condition = string;
 
 export interface Row {
-  /** `ready`: either of its two. `(open)`: every state but closing and closed. */
+  /** `ready`: any of its three. `(open)`: every state but closing and closed. */
   readonly from: ConnectionStateName | 'ready' | '(open)';
   /** Of an owned connection, of a caller-owned one, or of either. */
   readonly whose: 'own' | 'lent' | 'any';
@@ -130,59 +79,101 @@ export interface Row {
   readonly when?: Condition;
   readonly to: ConnectionStateName;
   /** What the server sees of the old generation, where it has a session: is it told with a DELETE? */
-  readonly ends?: 'with DELETE' | 'without DELETE';
+  readonly ends?: 'with DELETE';
 }
 
-type Rest = Pick<Row, 'whose' | 'on' | 'to'> & Partial<Row>;
+type Rest = Omit<Row, 'from'>;
 
 const from = (state: Row['from'], ...rows: Rest[]): Row[] => rows.map((row) => ({ from: state, ...row }));
 
-/** A loss, as it is decided at once in `lost`. */
-const loss = (on: EventGroup, prefix: '' | 'not tolerated, ' = ''): Rest[] => [
-  { whose: 'own', on, when: `${prefix}unwanted`, to: 'lost' },
-  { whose: 'own', on, when: `${prefix}wanted, no wait`, to: 'recreating.opening' },
-  { whose: 'own', on, when: `${prefix}wanted, budget left`, to: 'recreating.backingOff' },
-  { whose: 'own', on, when: `${prefix}wanted, budget spent`, to: 'exhausted.cooling' },
-  { whose: 'lent', on, ...(prefix === '' ? {} : { when: 'not tolerated' as const }), to: 'failed-ownership' },
+/** The rule of replay, and the limit of every demand: it is an owned connection's. */
+const SENDABLE = ['unsent', 'safe, unanswered', 'if-unsent, not run'] as const;
+
+const demands = (to: ConnectionStateName, when?: string): Rest[] =>
+  SENDABLE.map((operation) => ({
+    whose: 'own',
+    on: 'demand',
+    when: when === undefined ? operation : `${operation}, ${when}`,
+    to,
+  }));
+
+/** A loss of an owned connection, as it is decided at once in `lost`. */
+const ownLoss = (on: EventGroup, proof = ''): Rest[] => [
+  { whose: 'own', on, when: `${proof}on demand`, to: 'lost' },
+  { whose: 'own', on, when: `${proof}eager, no wait`, to: 'recreating.retiring' },
+  { whose: 'own', on, when: `${proof}eager, budget left`, to: 'recreating.backingOff' },
+  { whose: 'own', on, when: `${proof}eager, budget spent`, to: 'exhausted.cooling' },
 ];
 
-const reconnects = { whose: 'own', on: 'reconnect', to: 'recreating.opening' } as const;
+const loss = (on: EventGroup): Rest[] => [...ownLoss(on), { whose: 'lent', on, to: 'failed-ownership' }];
+
+const dialFails = (again: ConnectionStateName): Rest[] => [
+  { whose: 'own', on: 'open failed', when: 'budget left', to: again },
+  { whose: 'own', on: 'open failed', when: 'budget spent', to: 'exhausted.cooling' },
+  { whose: 'own', on: 'open failed for good', to: 'exhausted.cooling' },
+];
+
+const retiring = { whose: 'own', on: 'reconnect', to: 'recreating.retiring' } as const;
+const opening = { whose: 'own', on: 'reconnect', to: 'connecting.opening' } as const;
 const replaces = { whose: 'lent', on: 'replaced', to: 'connecting.checking' } as const;
+const windowPasses = { whose: 'own', on: 'after window', to: 'exhausted.cooling' } as const;
+const reconnectsAsEver: Rest[] = [
+  { ...retiring, when: 'was ready' },
+  { ...opening, when: 'never ready' },
+];
 
 export const CONNECTION_ROWS: readonly Row[] = [
-  ...from(
-    'idle',
-    { whose: 'own', on: 'demand', to: 'connecting.opening' },
-    { whose: 'own', on: 'reconnect', to: 'connecting.opening' },
-  ),
+  ...from('idle', ...demands('connecting.opening'), opening),
   ...from(
     'connecting.opening',
     { whose: 'own', on: 'opened', to: 'ready.steady' },
-    { whose: 'own', on: 'open failed', when: 'budget left', to: 'recreating.backingOff' },
-    { whose: 'own', on: 'open failed', when: 'budget spent', to: 'exhausted.cooling' },
-    { whose: 'own', on: 'open failed for good', to: 'exhausted.cooling' },
+    ...dialFails('connecting.backingOff'),
+    // It may have to download its package.
+    { ...windowPasses, when: 'once, first dial', to: 'connecting.opening' },
+    { ...windowPasses, when: 'once' },
+  ),
+  ...from(
+    'connecting.backingOff',
+    { whose: 'own', on: 'after backoff', to: 'connecting.opening' },
+    opening,
+    { ...windowPasses, when: 'once, first dial', to: 'connecting.backingOff' },
+    { ...windowPasses, when: 'once' },
   ),
   ...from(
     'connecting.checking',
     { whose: 'lent', on: 'verified', to: 'ready.steady' },
     { whose: 'lent', on: 'unverified', to: 'failed-ownership' },
+    { whose: 'lent', on: 'after window', when: 'once', to: 'connecting.checking' },
   ),
   ...from(
     'ready.steady',
-    { whose: 'any', on: 'suspected, and worth a probe', to: 'ready.probing' },
+    { whose: 'any', on: 'suspected, by silence', to: 'ready.probing' },
+    { whose: 'any', on: 'suspected, by more', to: 'ready.probing' },
     { whose: 'any', on: 'after stable', when: 'once', to: 'ready.steady' },
   ),
   ...from(
     'ready.probing',
-    { whose: 'any', on: 'demand', to: 'ready.probing' },
     { whose: 'any', on: 'after stable', when: 'once', to: 'ready.probing' },
     { whose: 'any', on: 'probe answered', to: 'ready.steady' },
     { whose: 'any', on: 'probe could not be sent', to: 'ready.steady' },
-    { whose: 'any', on: 'probe unanswered', when: 'tolerated', to: 'ready.steady' },
-    ...loss('probe unanswered', 'not tolerated, '),
     ...loss('probe lost'),
+    ...ownLoss('unanswered, idle', 'slept, '),
+    ...ownLoss('unanswered, idle, silent', 'slept, '),
+    ...ownLoss('unanswered, idle, silent', 'missed, '),
+    ...ownLoss('unanswered, busy, silent', 'missed, '),
+    { whose: 'any', on: 'unanswered, idle', to: 'ready.suspect' },
+    { whose: 'any', on: 'unanswered, idle, silent', to: 'ready.suspect' },
+    { whose: 'any', on: 'unanswered, busy', to: 'ready.suspect' },
+    { whose: 'any', on: 'unanswered, busy, silent', to: 'ready.suspect' },
   ),
-  ...from('ready', ...loss('lost (current generation)'), { ...reconnects, ends: 'with DELETE' }, replaces, {
+  ...from(
+    'ready.suspect',
+    { whose: 'any', on: 'heard', to: 'ready.steady' },
+    { whose: 'any', on: 'suspected, by more', to: 'ready.probing' },
+    { whose: 'any', on: 'after probeDistance', to: 'ready.probing' },
+    { whose: 'any', on: 'after stable', when: 'once', to: 'ready.suspect' },
+  ),
+  ...from('ready', ...loss('lost'), { ...retiring, ends: 'with DELETE' }, replaces, {
     whose: 'any',
     on: 'close',
     to: 'closing',
@@ -190,28 +181,43 @@ export const CONNECTION_ROWS: readonly Row[] = [
   }),
   ...from(
     'lost',
-    { whose: 'own', on: 'demand', when: 'no wait', to: 'recreating.opening' },
-    { whose: 'own', on: 'demand', when: 'budget left', to: 'recreating.backingOff' },
-    { whose: 'own', on: 'demand', when: 'budget spent', to: 'exhausted.cooling' },
-    reconnects,
+    ...demands('recreating.retiring', 'no wait'),
+    ...demands('recreating.backingOff', 'budget left'),
+    ...demands('exhausted.cooling', 'budget spent'),
+    retiring,
   ),
   ...from(
     'recreating.backingOff',
-    { whose: 'own', on: 'after backoff', to: 'recreating.opening' },
-    { whose: 'own', on: 'after window', to: 'exhausted.cooling' },
-    reconnects,
+    { whose: 'own', on: 'after backoff', to: 'recreating.retiring' },
+    windowPasses,
+    retiring,
+  ),
+  ...from(
+    'recreating.retiring',
+    { whose: 'own', on: 'retired', to: 'recreating.opening' },
+    { whose: 'own', on: 'retiring failed', when: 'budget left', to: 'recreating.backingOff' },
+    { whose: 'own', on: 'retiring failed', when: 'budget spent', to: 'exhausted.cooling' },
+    { whose: 'own', on: 'retiring failed for good', to: 'exhausted.cooling' },
+    windowPasses,
   ),
   ...from(
     'recreating.opening',
     { whose: 'own', on: 'opened', to: 'ready.steady' },
-    { whose: 'own', on: 'open failed', when: 'budget left', to: 'recreating.backingOff' },
-    { whose: 'own', on: 'open failed', when: 'budget spent', to: 'exhausted.cooling' },
-    { whose: 'own', on: 'open failed for good', to: 'exhausted.cooling' },
-    { whose: 'own', on: 'after window', to: 'exhausted.cooling' },
+    ...dialFails('recreating.backingOff'),
+    windowPasses,
   ),
   ...from('failed-ownership', replaces),
-  ...from('exhausted.cooling', { whose: 'own', on: 'after coolDown', to: 'exhausted.cooled' }, reconnects),
-  ...from('exhausted.cooled', { whose: 'own', on: 'demand', to: 'recreating.opening' }, reconnects),
+  ...from(
+    'exhausted.cooling',
+    { whose: 'own', on: 'after coolDown', to: 'exhausted.cooled' },
+    ...reconnectsAsEver,
+  ),
+  ...from(
+    'exhausted.cooled',
+    ...demands('recreating.retiring', 'was ready'),
+    ...demands('connecting.opening', 'never ready'),
+    ...reconnectsAsEver,
+  ),
   ...from('(open)', { whose: 'any', on: 'close', to: 'closing' }),
   ...from('closing', { whose: 'any', on: 'shut down', to: 'closed' }),
 ];

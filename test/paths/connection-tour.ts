@@ -12,22 +12,22 @@ import { EXECUTORS } from './connection-executors.ts';
 import { CONNECTION_FIXTURES, type ConnectionEventName, SENT_EVENTS } from './connection-fixtures.ts';
 import { connectionKey } from './connection-key.ts';
 import { ConnectionOracle } from './connection-oracle.ts';
-import type { Row } from './connection-table.ts';
+import type { ConnectionStateName, Row } from './connection-table.ts';
 import { shortestPaths } from './graph.ts';
 
 export type ConnectionMachine = typeof connectionMachine;
 
 /** Which ownership, and how much is allowed to it: what makes a difference to the table's conditions. */
 export const SETTINGS: Readonly<Record<string, Partial<ConnectionInput>>> = {
-  'own, on demand': { maxAttempts: 2, missedHeartbeats: 2 },
-  'own, eager': { recreate: 'eager', maxAttempts: 1, missedHeartbeats: 1 },
-  'own, lazy, one attempt': { lazy: true, maxAttempts: 1, missedHeartbeats: 1 },
-  'caller-client': { ownership: 'caller-client', missedHeartbeats: 2 },
+  'own, on demand': { maxAttempts: 3, missedProbes: 2 },
+  'own, eager': { recreate: 'eager', maxAttempts: 2, missedProbes: 1 },
+  'own, lazy, one attempt': { lazy: true, maxAttempts: 1, missedProbes: 1 },
+  'caller-client': { ownership: 'caller-client', missedProbes: 2 },
   'caller-session, eager and lazy': {
     ownership: 'caller-session',
     recreate: 'eager',
     lazy: true,
-    missedHeartbeats: 1,
+    missedProbes: 1,
   },
 };
 
@@ -49,20 +49,20 @@ export class Walk {
     this.#compare();
   }
 
-  /** A dial or a probe was left before it had ended, and may still end. */
+  /** A retirement, a dial or a probe was left before it had ended, and may still end. */
   get hasAbandoned(): boolean {
-    return [...this.driver.opens, ...this.driver.probes].some(
-      ({ signal, settled }) => signal.aborted && !settled,
-    );
+    const { retires, opens, probes } = this.driver;
+    return [...retires, ...opens, ...probes].some(({ signal, settled }) => signal.aborted && !settled);
   }
 
   async take(event: ConnectionEventName): Promise<void> {
     this.#taken.push(event);
     const { driver, oracle } = this;
     if (oracle.rowFor(event) === undefined) return this.#ignore(event);
-    const { state, dials } = oracle;
+    const { state } = oracle;
     const heard = driver.emitted.length;
     const dialled = driver.opens.length;
+    const retired = driver.retires.length;
     const probed = driver.probes.length;
     const checked = driver.verifications;
     const done = await EXECUTORS[event](driver, oracle);
@@ -70,19 +70,14 @@ export class Walk {
     const row = oracle.take(event)!;
     this.rows.push(row);
     this.#same('said', driver.emitted.slice(heard), this.#says(state, row));
-    this.#same('dials', driver.opens.length - dialled, startsDial(state, row) ? 1 : 0);
-    this.#same(
-      'probes',
-      driver.probes.length - probed,
-      row.to === 'ready.probing' && state !== row.to ? 1 : 0,
-    );
-    this.#same('checks', driver.verifications - checked, row.to === 'connecting.checking' ? 1 : 0);
-    if (startsDial(state, row)) {
-      const reset = event === 'reconnect' || dials === 0;
-      this.#same('attempt', driver.opens.at(-1)?.input, {
-        generation: oracle.generation + 1,
-        attempt: reset ? 1 : oracle.dials,
-      });
+    const entered = row.to === state ? undefined : oracle.facts.runs;
+    this.#same('dials', driver.opens.length - dialled, entered === 'dial' ? 1 : 0);
+    this.#same('retirements', driver.retires.length - retired, entered === 'retirement' ? 1 : 0);
+    this.#same('probes', driver.probes.length - probed, entered === 'probe' ? 1 : 0);
+    this.#same('checks', driver.verifications - checked, entered === 'check' ? 1 : 0);
+    if (entered === 'dial') {
+      const { generation, dials } = oracle;
+      this.#same('dial', driver.opens.at(-1)?.input, { generation: generation + 1, attempt: dials });
     }
     this.#compare();
   }
@@ -106,6 +101,8 @@ export class Walk {
     this.#same('state', driver.state, oracle.state);
     this.#same('generation', driver.context.generation, oracle.generation);
     this.#same('cause', driver.context.cause, oracle.cause);
+    const retirements = driver.retires.filter(isRunning).length;
+    this.#same('running retirements', retirements, runs === 'retirement' ? 1 : 0);
     this.#same('running dials', driver.opens.filter(isRunning).length, runs === 'dial' ? 1 : 0);
     this.#same('running probes', driver.probes.filter(isRunning).length, runs === 'probe' ? 1 : 0);
     if (runs === 'probe') {
@@ -119,24 +116,31 @@ export class Walk {
       window: BUDGET.windowMs,
       backoff: oracle.backoffMs,
       coolDown: BUDGET.coolDownMs,
+      probeDistance: oracle.probeDistanceMs,
     };
     const timers = delays
       .filter((delay) => delay !== 'stable' || !oracle.isStable)
+      .filter((delay) => delay !== 'window' || !oracle.windowIsOver)
       .map((delay) => expected[delay]);
     this.#same('timers', [...driver.clock.runningMs].sort(), timers.sort());
   }
 
-  #says(from: string, row: Row): unknown[] {
-    const { generation, cause } = this.oracle;
+  #says(from: ConnectionStateName, row: Row): unknown[] {
+    const { generation, cause, suspicion } = this.oracle;
     const entered = (state: ConnectionState) => ({ type: 'entered', state, cause });
     const coarse = (state: string) => state.split('.')[0] as ConnectionState;
     const wasReady = coarse(from) === 'ready';
-    const isLoss = wasReady && /^(lost|probe (lost|unanswered))/.test(row.on) && coarse(row.to) !== 'ready';
+    const isLoss = wasReady && isLossBy(row);
     const said: unknown[] = [];
     if (isLoss) said.push(entered('lost'), { type: 'lost', generation, cause });
     if (coarse(row.to) !== (isLoss ? 'lost' : coarse(from))) said.push(entered(coarse(row.to)));
-    if (coarse(row.to) === 'ready' && !wasReady) said.push({ type: 'opened', generation });
-    if (from === 'ready.probing' && row.to === 'ready.steady') said.push({ type: 'probed', generation });
+    if (coarse(row.to) !== 'ready') return said;
+    if (!wasReady) said.push({ type: 'opened', generation });
+    if (row.on === 'heard') said.push({ type: 'cleared', generation });
+    if (from === row.to) return said;
+    if (row.to === 'ready.probing') said.push({ type: 'suspected', generation, cause: suspicion });
+    if (from !== 'ready.probing') return said;
+    said.push({ type: 'probed', generation, answered: row.on === 'probe answered' });
     return said;
   }
 
@@ -159,8 +163,9 @@ function isEnding(event: ConnectionEventName): boolean {
   return !(event in SENT_EVENTS) && !event.startsWith('after ');
 }
 
-function startsDial(from: string, row: Row): boolean {
-  return row.to.endsWith('.opening') && row.to !== from;
+/** What a row that leaves `ready` for one of these says is a loss. */
+function isLossBy({ on, to }: Row): boolean {
+  return !to.startsWith('ready') && (on === 'lost' || on === 'probe lost' || on.startsWith('unanswered'));
 }
 
 /** Every configuration, every event in it. Throws at the first difference; returns the rows that were walked. */

@@ -1,7 +1,11 @@
-/** What the last run of the live routes, and of the mutants, came to: written by those runs, read by `npm run routes`. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+/**
+ * What the last run of the live routes, and of the mutants, came to. Those runs note it outside of what is tracked;
+ * `npm run routes` keeps it here, and prints it in docs/recovery-routes.md.
+ */
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 
-const FOLDER = new URL('./last-run/', import.meta.url);
+const NOTED = new URL('../../coverage/last-run/', import.meta.url);
+const KEPT = new URL('./last-run/', import.meta.url);
 
 export interface LiveRun {
   readonly routes: number;
@@ -26,18 +30,28 @@ export const LIVE_RUNS = [
 ] as const;
 
 type Runs = Record<(typeof LIVE_RUNS)[number], LiveRun> & { mutants: MutationRun };
+type RunName = keyof Runs;
 
-export function noteRun<K extends keyof Runs>(name: K, result: Runs[K]): void {
-  mkdirSync(FOLDER, { recursive: true });
-  writeFileSync(new URL(`${name}.json`, FOLDER), `${JSON.stringify(result, null, 2)}\n`);
+export function noteRun<K extends RunName>(name: K, result: Runs[K]): void {
+  mkdirSync(NOTED, { recursive: true });
+  writeFileSync(new URL(`${name}.json`, NOTED), `${JSON.stringify(result, null, 2)}\n`);
+}
+
+export function keepLastRuns(): void {
+  if (existsSync(NOTED)) cpSync(NOTED, KEPT, { recursive: true });
 }
 
 /** Undefined if there was none yet. */
-export function lastRun<K extends keyof Runs>(name: K): Runs[K] | undefined {
-  try {
-    return JSON.parse(readFileSync(new URL(`${name}.json`, FOLDER), 'utf8'));
-  } catch (error) {
-    if (Object(error).code === 'ENOENT') return undefined;
-    throw error;
-  }
+export function keptRun<K extends RunName>(name: K): Runs[K] | undefined {
+  return read(name, KEPT);
+}
+
+/** Kept or only noted. */
+export function newestRun<K extends RunName>(name: K): Runs[K] | undefined {
+  return read(name, NOTED) ?? read(name, KEPT);
+}
+
+function read<K extends RunName>(name: K, folder: URL): Runs[K] | undefined {
+  const file = new URL(`${name}.json`, folder);
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
 }

@@ -32,5 +32,6 @@ export function whatCallerGets(
     error: SDK_ERROR,
     evidence: evidence ?? undefined,
     lastDial: undefined,
+    delayedBy: undefined,
   });
 }

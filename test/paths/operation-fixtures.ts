@@ -12,8 +12,13 @@ type EvidenceName<C extends Cause = Cause> = `${Connection}, ${Execution}, ${C}`
 const CONNECTIONS = { usable: true, suspect: true, lost: true } as const satisfies Record<Connection, true>;
 const EXECUTIONS = { none: true, unknown: true, answered: true } as const satisfies Record<Execution, true>;
 
-/** One cause of each of the meanings that a suspicion can have (operation-table.ts). */
-const EXAMPLES = ['timeout', 'unreachable', 'session-rejected'] as const satisfies readonly Cause[];
+/** One cause of each of the meanings that a failure can have (operation-table.ts). */
+const EXAMPLES = [
+  'timeout',
+  'unreachable',
+  'session-rejected',
+  'gateway-error',
+] as const satisfies readonly Cause[];
 type Example = (typeof EXAMPLES)[number];
 
 /** Everything that can be said of a failure. */

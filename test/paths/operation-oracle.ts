@@ -3,13 +3,13 @@
  * passed) is counted here from what was seen from outside, never taken from the machine's context.
  */
 import type { OperationInput, Unavailability } from '../../machines/operation.machine.ts';
-import type { Evidence } from '../../machines/vocabulary.ts';
+import type { DemandedOperation, Evidence } from '../../machines/vocabulary.ts';
 import { OPERATION_EVENTS, type OperationEventName } from './operation-fixtures.ts';
 import {
   type CallerGets,
   type Condition,
   type EventGroup,
-  MEANINGS,
+  meaningOf,
   OPERATION_ROWS,
   OPERATION_STATES,
   type OperationStateName,
@@ -40,6 +40,12 @@ export class OperationOracle {
     this.judged = this.#find('judging', groupOf(input.evidence), input.evidence)!;
     this.state = this.judged.to;
     this.#enter(this.judged);
+  }
+
+  /** As it demands the connection now, if it does. */
+  get demands(): DemandedOperation {
+    const { kind, policy } = this.#input;
+    return { kind, policy, execution: this.evidence?.execution ?? 'unsent' };
   }
 
   /** What its caller gets; nothing while it is not over. */
@@ -120,6 +126,5 @@ export class OperationOracle {
 
 function groupOf(evidence: Evidence | null): EventGroup {
   if (evidence === null) return 'never sent';
-  const meaning = MEANINGS[evidence.connection];
-  return `failed: ${typeof meaning === 'string' ? meaning : meaning[evidence.cause]}`;
+  return `failed: ${meaningOf(evidence)}`;
 }

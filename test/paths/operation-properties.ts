@@ -61,10 +61,13 @@ export const OPERATION_PROPERTIES: readonly Property<OperationGraph>[] = [
       [...configurations].find(([, { context }]) => context.sends > MAX_SENDS)?.[0],
   },
   {
-    name: 'What has failed without a loss ends at once with that failure.',
+    name: 'What has failed without a loss ends at once with that failure, but for a gateway’s on an owned connection.',
     counterexample: noEdge(
       ({ from, event, to }) =>
-        from.value === 'sending' && event.startsWith('failed: usable') && to.value !== 'passed-through',
+        from.value === 'sending' &&
+        event.startsWith('failed: usable') &&
+        !(from.context.ownership === 'supervisor' && event.endsWith('gateway-error')) &&
+        to.value !== 'passed-through',
     ),
   },
   {

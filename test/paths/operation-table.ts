@@ -6,7 +6,7 @@
  * Nothing here may be read from the machine.
  */
 import type { Unavailability } from '../../machines/operation.machine.ts';
-import type { Cause } from '../../machines/vocabulary.ts';
+import type { Cause, Evidence } from '../../machines/vocabulary.ts';
 import type { OperationEventName } from './operation-fixtures.ts';
 
 export type OperationStateName =
@@ -62,40 +62,53 @@ export const OPERATION_STATES: Readonly<Record<OperationStateName, StateFacts>> 
 
 /**
  * What a failure means for its operation. `stricken`: it lost its answer, or was turned away, by a connection that may
- * be gone. `a probe tells`: the answer means a forgotten session on some servers and an ordinary error on others.
+ * be gone. `a gateway's`: it may have run, and nothing is said against the connection. `a probe tells`: the answer means
+ * a forgotten session on some servers and an ordinary error on others.
  */
-export type Meaning = 'no loss' | 'a probe tells' | 'stricken' | 'lost';
+export type Meaning = 'no loss' | "a gateway's" | 'a probe tells' | 'stricken' | 'lost';
 
-export const MEANINGS = {
-  usable: 'no loss',
-  suspect: {
-    'session-unknown': 'no loss',
-    'session-rejected': 'a probe tells',
-    'session-error': 'a probe tells',
-    unreachable: 'stricken',
-    'not-connected': 'no loss',
-    unwritten: 'no loss',
-    'connection-closed': 'no loss',
-    'stream-ended': 'no loss',
-    'request-cut': 'stricken',
-    'answer-lost': 'stricken',
-    timeout: 'no loss',
-    heartbeat: 'no loss',
-    deaf: 'no loss',
-    aborted: 'no loss',
-    unauthorized: 'no loss',
-    'http-refused': 'no loss',
-    'http-error': 'no loss',
-    'malformed-answer': 'no loss',
-    'rpc-error': 'no loss',
-    unsupported: 'no loss',
-    unrecognised: 'no loss',
-    replaced: 'no loss',
-    requested: 'no loss',
-    closed: 'no loss',
-  },
-  lost: 'lost',
-} as const satisfies { usable: Meaning; suspect: Record<Cause, Meaning>; lost: Meaning };
+/** Where the connection is not blamed, only a gateway's failure leaves open what became of the operation. */
+export function meaningOf({ connection, cause }: Evidence): Meaning {
+  switch (connection) {
+    case 'usable':
+      return cause === 'gateway-error' ? "a gateway's" : 'no loss';
+    case 'suspect':
+      return OF_A_SUSPECT[cause];
+    case 'lost':
+      return 'lost';
+  }
+}
+
+const OF_A_SUSPECT: Readonly<Record<Cause, Meaning>> = {
+  'session-unknown': 'no loss',
+  'session-rejected': 'a probe tells',
+  'session-error': 'a probe tells',
+  unreachable: 'stricken',
+  'not-connected': 'no loss',
+  unwritten: 'no loss',
+  'connection-closed': 'no loss',
+  'stream-ended': 'no loss',
+  'request-cut': 'stricken',
+  'answer-lost': 'stricken',
+  timeout: 'no loss',
+  heartbeat: 'no loss',
+  'host-slept': 'no loss',
+  deaf: 'no loss',
+  aborted: 'no loss',
+  unauthorized: 'no loss',
+  'http-refused': 'no loss',
+  'http-error': 'no loss',
+  'gateway-error': 'no loss',
+  redirected: 'no loss',
+  'malformed-answer': 'no loss',
+  'rpc-error': 'no loss',
+  unsupported: 'no loss',
+  unrecognised: 'no loss',
+  replaced: 'no loss',
+  requested: 'no loss',
+  'not-ended': 'no loss',
+  closed: 'no loss',
+};
 
 /** Every event that is not a failure, under the name that the tables print. What failed is told by its meaning. */
 export const PLAIN_EVENTS = [
@@ -160,6 +173,8 @@ const replayInTime = (on: EventGroup): Rest[] => [
 
 const failures = (rule: (on: EventGroup) => Rest[]): Rest[] => [
   { whose: 'any', on: 'failed: no loss', to: 'passed-through' },
+  { whose: 'lent', on: "failed: a gateway's", to: 'passed-through' },
+  ...rule("failed: a gateway's"),
   { whose: 'any', on: 'failed: a probe tells', to: 'confirming' },
   { whose: 'lent', on: 'failed: stricken', to: 'confirming' },
   ...rule('failed: stricken'),

@@ -86,6 +86,7 @@ class Walk {
     const { callerGets } = oracle;
     this.#same('state', driver.state, oracle.state);
     this.#same('asked', driver.asked, oracle.asked);
+    if (oracle.state === 'awaiting') this.#same('demanded', driver.demanded.at(-1), oracle.demands);
     this.#same('is over', driver.isOver, callerGets !== undefined);
     this.#same('evidence', driver.context.evidence, oracle.evidence);
     this.#same('why', driver.context.unavailability, oracle.why);

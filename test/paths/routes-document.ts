@@ -3,13 +3,13 @@
 import type { RouteData } from '../../src/testing/route.ts';
 import { CONNECTION_ROWS, CONNECTION_STATES } from './connection-table.ts';
 import { allRoutes } from './generated-routes.ts';
-import { lastRun } from './last-run.ts';
+import { keptRun } from './last-run.ts';
 import { OPERATION_ROWS, OPERATION_STATES } from './operation-table.ts';
 import type { Figures, MachineFigures } from './routes-figures.ts';
 import { coarseRows, markdownTable, mermaid, tableOf } from './table-text.ts';
 
 export function routesDocument(figures: Figures): string {
-  const [connection, operation, ...composed] = figures.machines;
+  const [connection, operation] = figures.machines;
   return [
     '# Recovery routes',
     '',
@@ -18,13 +18,13 @@ export function routesDocument(figures: Figures): string {
     ...coverage(figures),
     ...connectionPart(connection!),
     ...operationPart(operation!),
-    ...composedPart(composed),
+    ...betweenPart(figures.between),
     ...routesPart(),
   ].join('\n');
 }
 
 function coverage({ machines, live, mutants }: Figures): string[] {
-  const { excused = [] } = lastRun('mutants') ?? {};
+  const { excused = [] } = keptRun('mutants') ?? {};
   return [
     '## What is covered',
     '',
@@ -117,18 +117,13 @@ const ENDS = Object.entries(OPERATION_STATES).flatMap(([state, facts]) =>
   'callerGets' in facts ? [state] : [],
 );
 
-function composedPart(composed: readonly MachineFigures[]): string[] {
+function betweenPart(properties: Figures['between']): string[] {
   return [
-    '## A connection with one, two and three operations',
+    '## The demand: both machines',
     '',
-    'Both machines at once, and what the world does between them (`test/paths/composed-*.ts`): with one operation everything that a server, a host and a caller can do, with two the losses and suspicions, with three the losses.',
+    'An operation asks for the connection by a demand, which carries its kind, its policy and what is known of its execution. The same rule says which operation makes one, and which demand the connection takes.',
     '',
-    ...propertyList(
-      composed[0]!.properties.map(({ name }, index) => ({
-        name,
-        holds: composed.every(({ properties }) => properties[index]?.holds),
-      })),
-    ),
+    ...propertyList(properties),
   ];
 }
 

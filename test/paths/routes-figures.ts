@@ -3,14 +3,14 @@ import type { AnyStateMachine } from 'xstate';
 import { connectionMachine } from '../../machines/connection.machine.ts';
 import { operationMachine } from '../../machines/operation.machine.ts';
 import { leafStates } from '../support/machine-names.ts';
-import { COMPOSITIONS, composedGraph } from './composed-graph.ts';
-import { COMPOSED_PROPERTIES } from './composed-properties.ts';
 import { connectionGraph } from './connection-graph.ts';
 import { CONNECTION_PROPERTIES } from './connection-properties.ts';
 import { SETTINGS } from './connection-tour.ts';
+import { MACHINES } from './demand-graph.ts';
+import { DEMAND_PROPERTIES } from './demand-properties.ts';
 import { allRoutes } from './generated-routes.ts';
 import type { Graph } from './graph.ts';
-import { LIVE_RUNS, type LiveRun, lastRun } from './last-run.ts';
+import { keptRun, LIVE_RUNS, type LiveRun } from './last-run.ts';
 import { OPERATION_BEGINNINGS, operationGraph, operationRoutes } from './operation-graph.ts';
 import { OPERATION_PROPERTIES } from './operation-properties.ts';
 import type { Property } from './property.ts';
@@ -28,15 +28,18 @@ export interface MachineFigures {
 
 export interface Figures {
   readonly machines: readonly MachineFigures[];
+  /** What holds between the two machines. */
+  readonly between: MachineFigures['properties'];
   readonly live: LiveRun;
   readonly mutants: { readonly killed: number; readonly total: number };
 }
 
-export function figures(): Figures {
+export function figures(lastRun = keptRun): Figures {
   const live = LIVE_RUNS.map((name) => lastRun(name) ?? { routes: 0, passed: 0 });
   const { killed, total } = lastRun('mutants') ?? { killed: 0, total: 0 };
   return {
-    machines: [connectionFigures(), operationFigures(), ...composedFigures()],
+    machines: [connectionFigures(), operationFigures()],
+    between: checked(DEMAND_PROPERTIES, [MACHINES]),
     live: { routes: sum(live.map(({ routes }) => routes)), passed: sum(live.map(({ passed }) => passed)) },
     mutants: { killed, total },
   };
@@ -53,27 +56,6 @@ function connectionFigures(): MachineFigures {
 function operationFigures(): MachineFigures {
   const graphs = OPERATION_BEGINNINGS.map(([, input]) => operationGraph(input));
   return machineFigures(operationMachine, graphs, operationRoutes().length, OPERATION_PROPERTIES);
-}
-
-/** The product of machines is no machine of its own: it has states, and no config. */
-function composedFigures(): MachineFigures[] {
-  return [1, 2, 3].map((count) => {
-    const compositions = Object.values(COMPOSITIONS).filter(({ policies }) => policies.length === count);
-    const graphs = compositions.map((composition) => composedGraph(composition));
-    const properties = COMPOSED_PROPERTIES;
-    const configurations = sum(graphs.map((graph) => graph.configurations.size));
-    const transitions = sum(
-      graphs.map(({ edges }) => edges.filter(({ fromKey, toKey }) => fromKey !== toKey).length),
-    );
-    return {
-      id: `connection with ${count} ${count === 1 ? 'operation' : 'operations'}`,
-      states: configurations,
-      transitions,
-      configurations,
-      routes: 0,
-      properties: checked(properties, graphs),
-    };
-  });
 }
 
 function machineFigures<S>(

@@ -29,12 +29,14 @@ function lines(rows: readonly AnyRow[]): Line[] {
 
 /** As it stands in the head of the machine's file, without the comment's stars. */
 export function headTable(rows: readonly AnyRow[]): string {
-  const table = lines(rows).map(({ from, whose, to, on, when }, index, all) => [
-    from === all[index - 1]?.from ? '' : from,
-    whose,
-    to,
-    `${on.join('; ')}${when === undefined ? '' : ` [${when}]`}`,
-  ]);
+  const table = lines(rows).flatMap(({ from, whose, to, on, when }, index, all) => {
+    const condition = when === undefined ? '' : ` [${when}]`;
+    const [first, ...more] = broken(on, condition.length);
+    const start = [from === all[index - 1]?.from ? '' : from, whose, to, first ?? ''];
+    const cells = [start, ...more.map((events) => ['', '', '', events])];
+    cells.at(-1)![3] += condition;
+    return cells;
+  });
   const all = [['from', 'whose', 'to', 'on [if]'], ...table];
   const widths = [0, 1, 2].map((column) => Math.max(...all.map((cells) => cells[column]!.length)) + 2);
   return all
@@ -45,6 +47,21 @@ export function headTable(rows: readonly AnyRow[]): string {
         .trimEnd(),
     )
     .join('\n');
+}
+
+/** The widest that the last column of a head's table may be. */
+const LAST_COLUMN = 60;
+
+/** The names of events, on as many lines as they need; the condition follows on the last. */
+function broken(events: readonly string[], condition: number): string[] {
+  const all: string[] = [];
+  for (const event of events) {
+    const last = all.at(-1);
+    const joined = `${last}; ${event}`;
+    if (last !== undefined && joined.length + condition <= LAST_COLUMN) all[all.length - 1] = joined;
+    else all.push(event);
+  }
+  return all.map((line, index) => (index < all.length - 1 ? `${line};` : line));
 }
 
 export function markdownTable(rows: readonly AnyRow[]): string {
@@ -70,12 +87,14 @@ export function coarseRows(rows: readonly AnyRow[]): AnyRow[] {
   return rows
     .filter(({ on }) => on !== 'close')
     .flatMap((row) =>
-      row.from === 'ready' ? ['steady', 'probing'].map((sub) => ({ ...row, from: `ready.${sub}` })) : row,
+      row.from === 'ready'
+        ? ['steady', 'probing', 'suspect'].map((sub) => ({ ...row, from: `ready.${sub}` }))
+        : row,
     )
     .flatMap((row) => {
-      const isLoss = row.from.startsWith('ready.') && /^(lost|probe (lost|unanswered))/.test(row.on);
+      const isLoss = row.from.startsWith('ready.') && /^(lost|probe lost|unanswered)/.test(row.on);
       if (!isLoss || row.to.startsWith('ready.')) return [row];
-      const decided = row.whose === 'lent' ? 'at once' : (row.when ?? '').replace('not tolerated, ', '');
+      const decided = row.whose === 'lent' ? 'at once' : (row.when ?? '').replace(/^(missed|slept), /, '');
       const toLost = { ...row, whose: 'any' as const, to: 'lost' };
       return row.to === 'lost' ? [toLost] : [toLost, { ...row, from: 'lost', on: decided }];
     });
