@@ -2,7 +2,6 @@
 import type { ConnectionState } from '../../../machines/connection.machine.ts';
 import { actionFor } from '../../status.ts';
 import type { Supervisor } from '../../supervisor.ts';
-import { isSuspect } from '../../suspicion.ts';
 import type { Step } from '../steps.ts';
 import { factsOf } from './facts.ts';
 import { trailAfter } from './trail.ts';
@@ -16,7 +15,6 @@ interface Machine {
   readonly last: Step;
   /** When it entered its outer state. */
   readonly since: number;
-  readonly suspectSince: number | undefined;
   readonly trail: Trail;
 }
 
@@ -40,11 +38,9 @@ export class Connections {
     // A name is free before its last machine has told that it is closed.
     if (before !== undefined && known === undefined && step.ended) return [];
     const stayed = known !== undefined && outer(known.last.to) === outer(step.to);
-    const suspect = isSuspect(step.to, factsOf(step.context));
     this.#machines.set(step.connection, {
       last: step,
       since: stayed ? known.since : step.at,
-      suspectSince: suspect ? (known?.suspectSince ?? step.at) : undefined,
       trail: trailAfter(known?.trail ?? [], step),
     });
     return step.ended ? this.#forget(this.#closed().slice(0, -CLOSED_KEPT)) : [];
@@ -59,10 +55,10 @@ export class Connections {
   view(name: string): ConnectionView | undefined {
     const machine = this.#machines.get(name);
     if (machine === undefined) return undefined;
-    const { last, suspectSince, trail } = machine;
+    const { last, trail } = machine;
     const status = this.#supervisor.connections.get(name)?.status ?? closedStatus(machine);
     const { attempts = 0 } = factsOf(last.context);
-    return { ...status, path: last.to, attempts, suspectSince, trail };
+    return { ...status, path: last.to, attempts, trail };
   }
 
   #closed(): [string, Machine][] {
@@ -76,10 +72,7 @@ export class Connections {
 }
 
 /** Of a connection whose handle the supervisor has let go. */
-function closedStatus({
-  last,
-  since,
-}: Machine): Omit<ConnectionView, 'path' | 'attempts' | 'suspectSince' | 'trail'> {
+function closedStatus({ last, since }: Machine): Omit<ConnectionView, 'path' | 'attempts' | 'trail'> {
   const { ownership = 'supervisor', generation = 0, cause } = factsOf(last.context);
   const state = outer(last.to) as ConnectionState;
   return {

@@ -13,10 +13,8 @@ export interface Facts {
   readonly ownership?: Ownership;
   readonly generation?: number;
   readonly attempts?: number;
-  readonly misses?: number;
   readonly sends?: number;
   readonly cause?: Cause;
-  readonly suspicion?: Cause;
   readonly kind?: OperationKind;
   readonly policy?: ReplayPolicy;
   readonly execution?: Execution;

@@ -11,8 +11,6 @@ export interface ConnectionView extends ConnectionStatus {
   readonly path: string;
   /** Dials since it was last stable. */
   readonly attempts: number;
-  /** Ready and suspect since then, in milliseconds since the epoch. */
-  readonly suspectSince: number | undefined;
   readonly trail: Trail;
 }
 
@@ -33,7 +31,7 @@ export interface OperationView {
   readonly trail: Trail;
 }
 
-/** From the loss of a connection, or its first failed dial, until it is ready or nothing more is done. */
+/** From the loss of a connection until it is ready or nothing more is done. */
 export interface RecoveryView {
   readonly id: number;
   readonly connection: string;
