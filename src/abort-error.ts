@@ -4,6 +4,9 @@ import { isVersion2 } from './transports/client-shape.ts';
 /** How SDK v2 tells its errors apart over copies of itself, for `instanceof`. */
 const BRANDS = Symbol.for('mcp.sdk.errorBrands');
 
+/** Loaded once: an abort is told at once, not after a module was asked for again. */
+let types: Promise<typeof import('@modelcontextprotocol/sdk/types.js')> | undefined;
+
 /** `beforeCall`: the signal was aborted when the operation was asked for. `client`: the last one, if there was any. */
 export async function abortError(
   reason: unknown,
@@ -12,7 +15,8 @@ export async function abortError(
 ): Promise<unknown> {
   if (client !== undefined && isVersion2(client)) return version2Error(reason);
   if (beforeCall) return reason;
-  const { ErrorCode, McpError } = await import('@modelcontextprotocol/sdk/types.js');
+  types ??= import('@modelcontextprotocol/sdk/types.js');
+  const { ErrorCode, McpError } = await types;
   return reason instanceof McpError ? reason : new McpError(ErrorCode.RequestTimeout, String(reason));
 }
 

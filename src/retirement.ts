@@ -142,9 +142,12 @@ function retireLost(parts: RetirementParts): Ending {
   const { generation, isDescribed, timeouts, linger } = parts;
   const { drainTimeoutMs, closeTimeoutMs } = timeouts;
   const isClosed = generation.closed || !generation.overHttp;
-  const end = async () => {
-    if (mayHaveSession(parts)) await endSession(generation, closeTimeoutMs);
-    await closeClient(generation, closeTimeoutMs);
+  let ending: Promise<void> | undefined;
+  const end = () => {
+    ending ??= (mayHaveSession(parts) ? endSession(generation, closeTimeoutMs) : Promise.resolve()).then(() =>
+      closeClient(generation, closeTimeoutMs),
+    );
+    return ending;
   };
   if (isDescribed) {
     const ended = generation

@@ -1,6 +1,6 @@
 import type { Ownership } from '../../machines/vocabulary.ts';
 import type { ConnectionStatus } from '../status.ts';
-import type { Embed } from './embedding.ts';
+import { DURATIONS, type Embed } from './embedding.ts';
 import { poll } from './fault-poll.ts';
 import type { FaultTransport } from './fault-reactions.ts';
 import { FaultServer } from './fault-server.ts';
@@ -99,7 +99,7 @@ export class RecoveryRoute {
     let difference: string | undefined;
     await poll(() => {
       const { seen } = walk;
-      difference = expected.difference(seen, walk.connection.status, step);
+      difference = expected.difference(seen, walk.connection.status, step) ?? withoutBackoff(walk, step);
       return difference === undefined || expected.isPast(seen) || undefined;
     }, LIMIT_MS);
     if (difference !== undefined) throw new RouteError(`${this.name}\nat ${where}: ${difference}`);
@@ -178,4 +178,11 @@ class Expectation {
   #count(more: ServerSees): void {
     for (const [what, by] of Object.entries(more)) this.#server[what as keyof ServerSees] += by;
   }
+}
+
+/** That a dial has failed is first seen by the delay that it begins. */
+function withoutBackoff({ clock }: RouteWalk, step: RouteStep | undefined): string | undefined {
+  if (step?.to.endsWith('.backingOff') !== true) return undefined;
+  const isRunning = clock.runningMs.some((ms) => ms <= DURATIONS.maxBackoffMs);
+  return isRunning ? undefined : 'no back-off has begun';
 }

@@ -6,6 +6,16 @@ import type { Fate, Kind, PingFate, ServerScript } from './script.ts';
 
 type Request = { id?: number; method?: string; params?: { arguments: { key: string } } };
 
+/** The DELETEs of one session. */
+interface Deletes {
+  readonly count: number;
+  readonly wrong: boolean;
+  /** The last one. */
+  isRefused: boolean;
+  /** When it came. */
+  readonly turnedAway: number;
+}
+
 /** A server that does what the script says, and counts. */
 export class CountingServer {
   readonly kind: Kind;
@@ -21,8 +31,9 @@ export class CountingServer {
   onSend: (transport: ScheduledTransport) => void = () => {};
   /** The ids of the sessions that live; for pipes, the names of the transports. */
   readonly #live = new Set<string>();
-  /** How often each session was ended with a DELETE. */
-  readonly #deletes = new Map<string, number>();
+  readonly #deletes = new Map<string, Deletes>();
+  /** Of clients that had not yet said that they are initialised. */
+  #handshakesTurnedAway = 0;
   readonly #script: ServerScript;
   readonly #pings: PingFate[];
   readonly #calls: RaceCalls;
@@ -56,9 +67,9 @@ export class CountingServer {
 
   /** Of a session that is over for its client. */
   wrongWithEnded(session: string): string | undefined {
-    const deletes = this.#deletes.get(session) ?? 0;
-    if (deletes > 1) return `${session} was ended ${deletes} times`;
-    const isLeft = this.#live.has(session) && (deletes === 0 || this.#script.deletes === 'answered');
+    const deletes = this.#deletes.get(session);
+    if (deletes?.wrong) return `${session} was ended ${deletes.count} times`;
+    const isLeft = this.#live.has(session) && (deletes === undefined || this.#script.deletes === 'answered');
     return isLeft ? `${session} was left to live` : undefined;
   }
 
@@ -70,12 +81,23 @@ export class CountingServer {
   async endSession(transport: ScheduledTransport): Promise<void> {
     const { sessionId } = transport;
     if (sessionId === undefined) return;
-    this.#deletes.set(sessionId, (this.#deletes.get(sessionId) ?? 0) + 1);
+    this.#deletes.set(sessionId, this.#countDelete(this.#deletes.get(sessionId)));
     await this.letGo(`DELETE ${sessionId}`);
     if (this.#script.deletes === 'unanswered') await new Promise(() => {});
-    if (this.#script.deletes === 'refused') throw new StreamableHTTPError(500, 'Failed to terminate session');
+    if (this.#script.deletes === 'refused') {
+      this.#deletes.get(sessionId)!.isRefused = true;
+      throw new StreamableHTTPError(500, 'Failed to terminate session');
+    }
     this.#live.delete(sessionId);
     transport.sessionId = undefined as never;
+  }
+
+  /** Another is right only where the one before was refused, and a handshake was turned away since. */
+  #countDelete(before: Deletes | undefined): Deletes {
+    const turnedAway = this.#handshakesTurnedAway;
+    if (before === undefined) return { count: 1, wrong: false, isRefused: false, turnedAway };
+    const mayRepeat = before.isRefused && turnedAway > before.turnedAway;
+    return { count: before.count + 1, wrong: before.wrong || !mayRepeat, isRefused: false, turnedAway };
   }
 
   /** Rejects where a POST would fail. */
@@ -93,6 +115,7 @@ export class CountingServer {
     if (method === 'initialize') return this.#initialize(transport, id);
     if (!this.#live.has(sessionId ?? transport.name)) {
       if (call !== undefined) call.turnedAway++;
+      if (method === 'notifications/initialized') this.#handshakesTurnedAway++;
       return this.#turnAway(transport, id);
     }
     if (method === 'ping') return this.#ping(transport, id);

@@ -8,6 +8,7 @@
  */
 import fc from 'fast-check';
 import { beforeAll, it } from 'vitest';
+import { abortError } from '../../src/abort-error.ts';
 import { sessionAsClient } from '../../src/transports/session-client.ts';
 import { holds, OPTIONS } from './holds.ts';
 import { LentRace } from './lent-race.ts';
@@ -15,8 +16,11 @@ import { OwnedRace } from './owned-race.ts';
 import { forgetfulScript, lentScript, ownedScript } from './script.ts';
 import { World } from './world.ts';
 
-// The first call of a session loads the SDK's schemas, which takes more than microtasks.
-beforeAll(() => sessionAsClient({ request: async () => ({}) }).ping());
+// The first call of a session, and the first abort, load parts of the SDK, which takes more than microtasks.
+beforeAll(async () => {
+  await sessionAsClient({ request: async () => ({}) }).ping();
+  await abortError(undefined, undefined, false);
+});
 
 it('races over an owned connection', OPTIONS, async ({ task }) => {
   await holds(

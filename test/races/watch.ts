@@ -6,12 +6,12 @@ type Legal = Readonly<Record<ConnectionState, readonly ConnectionState[]>>;
 /** By hand, from the machine's table: not from the machine. */
 const OWNED: Legal = {
   idle: ['connecting', 'closing'],
-  connecting: ['ready', 'recreating', 'exhausted', 'closing'],
+  connecting: ['ready', 'exhausted', 'closing'],
   ready: ['recreating', 'lost', 'closing'],
   lost: ['recreating', 'exhausted', 'closing'],
   recreating: ['ready', 'exhausted', 'closing'],
   'failed-ownership': [],
-  exhausted: ['recreating', 'closing'],
+  exhausted: ['connecting', 'recreating', 'closing'],
   closing: ['closed'],
   closed: [],
 };
@@ -52,6 +52,9 @@ export function watch(
     const step = `${from} -> ${to} at generation ${event.generation}`;
     if (from !== state) blame(`${step}, and it was ${state}`);
     if (!legal[from].includes(to)) blame(`${step} is not legal`);
+    // The word until the first `ready`, and never after it.
+    const isWrongWord = generation === 0 ? to === 'recreating' : isOwned && to === 'connecting';
+    if (isWrongWord) blame(`${step} is the wrong word`);
     const expected = generation + (to === 'ready' ? 1 : 0);
     if (event.generation !== expected) blame(`${step}, and it was ${generation}`);
     if (handle.generation !== event.generation) blame(`${step}, and the handle says ${handle.generation}`);
