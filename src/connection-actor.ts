@@ -58,7 +58,7 @@ export interface ConnectionListener {
   /** A probe begins. */
   suspected(cause: Cause): void;
   /** A probe has ended, or a message has come: the connection is not lost. */
-  trusted(answered: boolean): void;
+  trusted(suspect: boolean): void;
 }
 
 interface Waiter {
@@ -150,19 +150,19 @@ export class ConnectionActor {
         this.#listener.suspected(event.cause);
         break;
       case 'probed':
-        this.#trust(event.answered);
+        this.#trust(event.suspect);
         break;
       case 'cleared':
-        this.#trust(true);
+        this.#trust(false);
         break;
     }
   }
 
-  #trust(answered: boolean): void {
+  #trust(suspect: boolean): void {
     this.probing = false;
-    if (answered) this.suspectSince = undefined;
-    else this.suspectSince ??= Date.now();
-    this.#listener.trusted(answered);
+    if (suspect) this.suspectSince ??= Date.now();
+    else this.suspectSince = undefined;
+    this.#listener.trusted(suspect);
   }
 
   #enter(state: ConnectionState, cause: Cause | undefined): void {

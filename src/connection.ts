@@ -88,8 +88,8 @@ export class Connection extends ClientMethodsBase {
         lost: (generation, cause) => this.#lost(generation, cause),
         opened: (generation) => this.#opened(generation),
         suspected: () => this.#watching.probeBegins(),
-        trusted: (answered) => {
-          this.#watching.probeEnded(answered);
+        trusted: (suspect) => {
+          this.#watching.probeEnded(suspect);
           this.#calls.connectionChanged();
         },
       },
