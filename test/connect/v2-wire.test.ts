@@ -51,14 +51,15 @@ describe.each([
   ['with our fetch', true],
   ['without our fetch', false],
 ])('%s', (_how, takesFetch) => {
-  it.each(CUTS)('%s: the outcome of an unsafe call is unknown, and known at once', async (fault, action) => {
+  it.each(CUTS)('%s: the outcome of an unsafe call is unknown, and known long before its timeout', async (fault, action) => {
     if (!takesFetch && fault.startsWith('202')) return; // Seen by `fetch` alone.
     const { supervisor, handle } = own(takesFetch);
     await handle.listTools();
     proxy.next('tools/call', action);
     const begun = performance.now();
     const error = await rejection(handle.callTool(tool('append', 'cut')));
-    expect(performance.now() - begun).toBeLessThan(5_000);
+    // Where a GET stream is open, the answer could still come there: 5 s.
+    expect(performance.now() - begun).toBeLessThan(10_000);
     expect(error).toBeInstanceOf(OutcomeUnknownError);
     expect(error).toMatchObject({ evidence: { execution: 'unknown', cause: 'answer-lost' } });
     expect(server.ledger.runs('cut')).toBe(1);
