@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { z } from 'zod';
+import { giveLock } from './exclusive.mjs';
 
 const sleep = (ms) => (ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : undefined);
 const text = (value) => ({ content: [{ type: 'text', text: String(value) }] });
@@ -141,6 +142,7 @@ function defineStdioTools(tool, { ledger, options }) {
       stdio: args.stdio ?? 'inherit',
     });
     child.unref();
+    if (options.exclusive === 'lock') giveLock(options.ledger, child.pid);
     ledger.write('grandchild', { child: child.pid });
   });
   tool('garbage', {}, undefined, (_args, { run }) => {
