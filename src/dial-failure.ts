@@ -5,7 +5,8 @@ import type { Dial } from './dial.ts';
 import { classify } from './evidence/classify.ts';
 import { type ErrorShape, shapeOf } from './evidence/error-shape.ts';
 import { NO_CALL, type ProcessEnd } from './evidence/failure.ts';
-import { settledByMonitor, type WireMonitor } from './transports/wire-monitor.ts';
+import { settledByMonitor } from './transports/answer-lost.ts';
+import type { WireMonitor } from './transports/wire-monitor.ts';
 
 export interface DialFailure extends OpenFailure {
   readonly error: unknown;

@@ -8,6 +8,7 @@ import type { FailedSend, Generation } from './generation.ts';
 import type { Logger } from './logger.ts';
 import { OPERATIONS, type OperationSpec } from './operations.ts';
 import type { Settings } from './options.ts';
+import { reachedOf } from './transports/wire-monitor.ts';
 
 export class Judge {
   readonly #options: Settings['evidence'];
@@ -46,6 +47,7 @@ export class Judge {
       this.#ask(error, OPERATIONS.ping, session) ??
       classify({
         ...NO_CALL,
+        reached: reachedOf(error),
         error: shapeOf(error),
         session,
         transportClosed: generation.closed,

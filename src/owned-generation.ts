@@ -5,6 +5,7 @@ import type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
 import { ask, carried, type Generation, type OnFailure, prepareOptions } from './generation.ts';
 import { newPingHabits } from './probe.ts';
 import type { RequestSignal } from './signals.ts';
+import { settledByMonitor } from './transports/answer-lost.ts';
 import {
   type Callable,
   type ClientShape,
@@ -13,7 +14,7 @@ import {
   type TransportShape,
 } from './transports/client-shape.ts';
 import { type Exchange, headersCarrying } from './transports/exchange.ts';
-import { settledByMonitor, type WireMonitor } from './transports/wire-monitor.ts';
+import type { WireMonitor } from './transports/wire-monitor.ts';
 
 /** The SDK's words for a time-out and an abort, v1 and v2; an answer that says the same has been seen to come. */
 const GAVE_UP: readonly unknown[] = [-32001, 'REQUEST_TIMEOUT'];

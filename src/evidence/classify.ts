@@ -41,8 +41,9 @@ export function classify(failure: Failure): Evidence {
     evidence = found;
     break;
   }
-  // Proof holds for the last request of a call only.
-  if (failure.earlierLegMayHaveRun && evidence.execution === 'none') {
+  // Proof holds for the last request of a call only, and only where nobody else can have been asked to run it.
+  const isProof = !failure.earlierLegMayHaveRun && failure.reached === 'endpoint';
+  if (evidence.execution === 'none' && !isProof) {
     return { ...evidence, execution: 'unknown' };
   }
   return evidence;

@@ -8,6 +8,14 @@ export interface SystemCode {
   readonly syscall: string | undefined;
 }
 
+/** A JSON-RPC error as it came over HTTP. */
+export interface RpcError {
+  readonly code: number;
+  readonly message: string;
+  /** Of the request that it answers, if it names one. */
+  readonly id: string | number | undefined;
+}
+
 export interface ErrorShape {
   readonly name: string;
   readonly className: string;
@@ -19,7 +27,7 @@ export interface ErrorShape {
   /** HTTP status of the answer to a POST. */
   readonly status: number | undefined;
   /** The JSON-RPC error in the body of that answer. */
-  readonly body: { readonly code: number; readonly message: string } | undefined;
+  readonly body: RpcError | undefined;
   readonly data: Readonly<Record<string, unknown>>;
   /** System error codes found on the error and along its `cause` chain. */
   readonly systemCodes: readonly SystemCode[];
@@ -72,8 +80,11 @@ function bodyOf(message: string, data: Readonly<Record<string, unknown>>): Error
   if (raw === '') raw = message.replace(SSE_POST_FAILURE, '');
   if (!raw.startsWith('{')) return undefined;
   try {
-    const error = record(record(JSON.parse(raw)).error);
-    return typeof error.code === 'number' ? { code: error.code, message: text(error.message) } : undefined;
+    const { id, error: found } = record(JSON.parse(raw));
+    const error = record(found);
+    if (typeof error.code !== 'number') return undefined;
+    const named = typeof id === 'string' || typeof id === 'number' ? id : undefined;
+    return { code: error.code, message: text(error.message), id: named };
   } catch {
     return undefined;
   }

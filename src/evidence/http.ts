@@ -43,9 +43,25 @@ function badRequest(failure: Failure): Evidence {
   return { connection: 'suspect', execution: known ? 'none' : 'unknown', cause: 'session-rejected' };
 }
 
+/** Said by a Python server whose session ended while the request ran, in a 500. */
+const ENDED_WHILE_RUNNING = 'Session terminated before the request completed';
+
+/** The body is the JSON-RPC answer to this very request. */
+function isAnswer({ error: { body }, requestId }: Failure): boolean {
+  if (body?.id === undefined || body.message === ENDED_WHILE_RUNNING) return false;
+  return String(body.id) === String(requestId);
+}
+
 export const httpEvidence: EvidenceRule = (failure) => {
   const { status } = failure.error;
   if (status === undefined) return undefined;
+  // What another origin says proves nothing about this server.
+  if (failure.reached === 'elsewhere') {
+    return { connection: 'usable', execution: 'unknown', cause: 'http-error' };
+  }
+  if (status >= 500 && isAnswer(failure)) {
+    return { connection: 'usable', execution: 'answered', cause: 'rpc-error' };
+  }
   switch (status) {
     case 404:
     case 410:

@@ -30,8 +30,10 @@ export function isTimeout(error: ErrorShape, overdue: boolean): boolean {
 export const timeoutEvidence: EvidenceRule = ({ error, overdue }) =>
   isTimeout(error, overdue) ? { connection: 'suspect', execution: 'unknown', cause: 'timeout' } : undefined;
 
-export const rpcEvidence: EvidenceRule = ({ error, trust404 }) => {
+export const rpcEvidence: EvidenceRule = ({ error, reached, trust404 }) => {
   if (!error.isRpc) return undefined;
+  // Another origin knows nothing of this server's sessions.
+  if (reached === 'elsewhere') return { connection: 'usable', execution: 'answered', cause: 'rpc-error' };
   const message = error.message.replace(RPC_PREFIX, '');
   // How the Python SDK reports a 404, relayed. Only this exact message: the longer one means the opposite.
   if (message === 'Session terminated' && SESSION_TERMINATED_CODES.includes(error.code)) {

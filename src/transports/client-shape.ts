@@ -7,6 +7,8 @@ export interface JsonRpcMessage {
   readonly jsonrpc: '2.0';
   readonly id?: string | number | undefined;
   readonly method?: string | undefined;
+  readonly result?: unknown;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown } | undefined;
 }
 
 export interface SendOptions {

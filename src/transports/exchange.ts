@@ -7,49 +7,77 @@
  * slow every promise of the host's process.
  */
 import type { Reached } from '../evidence/failure.ts';
-import type { SendOptions } from './client-shape.ts';
+import { AnswerStream } from './answer-stream.ts';
+import type { JsonRpcMessage, SendOptions } from './client-shape.ts';
 
 export class Exchange {
   /** 1, 2, 3 …: in the order in which the calls of a connection were begun. */
   readonly number: number;
-  requestId: string | number | undefined = undefined;
-  sessionId: string | undefined = undefined;
-  /** An earlier request of this call reached the server. */
-  earlierLegMayHaveRun = false;
-  /** The answer to its last request was handed to the SDK. */
-  answered = false;
-  reached: Reached = 'endpoint';
-  /** The SDK has settled the call. */
-  settled = false;
-  /** The answer stream ended, and the SDK is trying to resume it. */
-  stalled = false;
-  lastEventId: string | undefined = undefined;
-  failedResumes = 0;
-
   /** Passed with every request of the call; see above. */
   readonly token: TokenListener;
+  /** The SDK has settled the call. */
+  settled = false;
+  /** An earlier request of this call reached the server. */
+  earlierLegMayHaveRun = false;
 
-  constructor(number: number, forward: ((token: string) => void) | undefined) {
+  // Of its last request:
+  message: JsonRpcMessage | undefined = undefined;
+  options: SendOptions | undefined = undefined;
+  sessionId: string | undefined = undefined;
+  reached: Reached = 'endpoint';
+  /** The answer was handed to the SDK. */
+  answered = false;
+  /** Undefined as long as there is nothing to know about it. */
+  stream: AnswerStream | undefined = undefined;
+  #body: string | undefined;
+
+  /** `read` is told of each event with an id, while the SDK is about to hand on the message in it. */
+  constructor(number: number, forward?: (token: string) => void, read?: (exchange: Exchange) => void) {
     this.number = number;
     const token: TokenListener = (eventId) => {
-      this.lastEventId = eventId;
+      this.followed().heard(eventId);
+      read?.(this);
       forward?.(eventId);
     };
     token.exchange = this;
     this.token = token;
   }
 
+  get requestId(): string | number | undefined {
+    return this.message?.id;
+  }
+
   /**
-   * The client handed a request of this call to the transport. What the transport POSTs again by itself, it does
-   * because the server turned the first away (401, 403), so that one counts no further.
+   * The client handed a request of this call to the transport. The same message comes again when the server turned
+   * it away (401, 403), so that one counts no further.
    */
-  beginLeg(requestId: string | number, sessionId: string | undefined): void {
-    this.earlierLegMayHaveRun = this.requestId !== undefined;
-    this.requestId = requestId;
+  sends(message: JsonRpcMessage, options: SendOptions | undefined, sessionId: string | undefined): void {
     this.sessionId = sessionId;
-    this.stalled = false;
-    this.lastEventId = undefined;
-    this.failedResumes = 0;
+    this.reached = 'endpoint';
+    if (message === this.message) return;
+    if (this.message !== undefined) this.#beginLeg();
+    this.message = message;
+    this.options = options;
+  }
+
+  /** Whether this is the body of its last request. Both SDKs send what `JSON.stringify` makes of a message. */
+  wasSentAs(body: unknown): boolean {
+    this.#body ??= JSON.stringify(this.message);
+    return this.#body === body;
+  }
+
+  /** Its answer stream, of which there is something to know now. */
+  followed(): AnswerStream {
+    this.stream ??= new AnswerStream();
+    return this.stream;
+  }
+
+  #beginLeg(): void {
+    this.earlierLegMayHaveRun = true;
+    this.answered = false;
+    this.stream?.stopWaiting();
+    this.stream = undefined;
+    this.#body = undefined;
   }
 }
 

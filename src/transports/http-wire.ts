@@ -14,17 +14,3 @@ export function retryAfterMsOf(response: Response): number {
   const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(value) - Date.now();
   return Number.isFinite(ms) ? Math.min(Math.max(0, ms), MAX_DURATION_MS) : 0;
 }
-
-/** The id of the JSON-RPC request in a body. Both SDKs number their requests, and mostly put the id last. */
-export function requestIdOf(body: unknown): string | number | undefined {
-  if (typeof body !== 'string') return undefined;
-  const start = body.lastIndexOf('"id":');
-  const trailing = start > body.length - 32 ? Number(body.slice(start + 5, -1)) : Number.NaN;
-  if (Number.isInteger(trailing)) return trailing;
-  try {
-    const message = JSON.parse(body) as { id?: unknown };
-    return typeof message.id === 'number' || typeof message.id === 'string' ? message.id : undefined;
-  } catch {
-    return undefined;
-  }
-}

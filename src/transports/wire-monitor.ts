@@ -1,29 +1,19 @@
 /**
- * The monitor sees the wire of a transport that we own: which call sent which request, what each request
+ * The wire monitor sees the wire of a transport that we own: which call sent which request, what each request
  * carried, and whether its answer can still come. The SDK leaves a call whose answer stream has ended pending
  * until its timeout (60 s by default); the monitor answers in the server's stead, with an error.
+ *
+ * A message belongs to the exchange of the `send` that made it: ids tell nothing, since each side numbers its own
+ * requests. A POST belongs to a message if its body is what that message becomes as JSON.
  */
-import type { Evidence } from '../../machines/vocabulary.ts';
-import { whenPipedBodyEnds, whenReadBodyEnds } from './body-end.ts';
+import type { Reached } from '../evidence/failure.ts';
+import { answerLost, isAnswerLost } from './answer-lost.ts';
+import { AnswerStreams } from './answer-streams.ts';
+import { PARSER_GRACE_MS } from './body-end.ts';
 import type { JsonRpcMessage, SendOptions, TransportShape } from './client-shape.ts';
 import { Exchange, exchangeOf } from './exchange.ts';
-import { headerOf, requestIdOf, retryAfterMsOf } from './http-wire.ts';
-
-/** A last chunk may still be on its way through the SDK's parser when the stream under it has ended. */
-const PARSER_GRACE_MS = 25;
-
-/** How often the SDK tries to resume an answer stream (`reconnectionOptions.maxRetries`, both versions). */
-const RESUME_TRIES = 2;
-
-/** In the error that the monitor answers with, by which it is known again. */
-const ANSWER_LOST_DATA = Object.freeze({ reason: 'answer-lost' });
-
-const ANSWER_LOST: Evidence = { connection: 'suspect', execution: 'unknown', cause: 'answer-lost' };
-
-/** What the monitor has seen of a call that failed with this error. */
-export function settledByMonitor(error: unknown): Evidence | undefined {
-  return Object(error).data === ANSWER_LOST_DATA ? ANSWER_LOST : undefined;
-}
+import { Exchanges } from './exchanges.ts';
+import { WatchedFetch } from './watched-fetch.ts';
 
 export interface TransportTraits {
   /** An answer can be lost without the transport closing. */
@@ -53,48 +43,75 @@ export interface ServerHabits {
  */
 export type Retirement = 'gone' | 'draining';
 
+/** Where requests that are no call's ended up, by the errors that they were answered with. */
+const REACHED = new WeakMap<object, Reached>();
+
+/** Where the request ended up that failed with this error. */
+export function reachedOf(error: unknown): Reached {
+  return REACHED.get(Object(error)) ?? 'endpoint';
+}
+
 export class WireMonitor {
   /** Calls that were begun and have not settled. */
   inFlight = 0;
   /** Calls in flight that were begun before the last `mark()`. */
   inFlightBeforeMark = 0;
-  /** What the server last asked with `Retry-After`, in milliseconds. */
-  retryAfterMs = 0;
   /** Of the last JSON-RPC message from the server, or of the construction, by `performance.now()`. */
   lastMessageAt = performance.now();
-  /** A DELETE was answered with 2xx, 404 or 410. */
-  sessionEnded = false;
-  /** Of the last redirect that nobody followed: origin and path, at most 200 printable characters. */
-  redirectTarget: string | undefined;
-  readonly habits: ServerHabits;
-  readonly #byRequestId = new Map<string | number, Exchange>();
   readonly #listener: WireListener;
+  readonly #exchanges = new Exchanges();
+  readonly #streams: AnswerStreams;
+  readonly #fetch: WatchedFetch;
   #transport: TransportShape | undefined;
   #begun = 0;
   #marked = 0;
+  #listening = false;
+  /** Of which the SDK handles an event at this moment. */
+  #reading: Exchange | undefined;
 
   constructor(listener: WireListener, habits: ServerHabits) {
     this.#listener = listener;
-    this.habits = habits;
+    this.#streams = new AnswerStreams({
+      exchanges: this.#exchanges,
+      habits,
+      settle: (exchange) => this.#settle(exchange),
+      suspected: () => listener.suspected(),
+    });
+    this.#fetch = new WatchedFetch(this.#exchanges, this.#streams, () => listener.streamEnded());
   }
 
   /** Requests that the host gave up and the server may still be working on. */
   get outstanding(): number {
-    return 0;
+    return this.#exchanges.outstanding;
+  }
+
+  /** What the server last asked with `Retry-After`, in milliseconds. */
+  get retryAfterMs(): number {
+    return this.#fetch.retryAfterMs;
+  }
+
+  /** A DELETE was answered with 2xx, 404 or 410. */
+  get sessionEnded(): boolean {
+    return this.#fetch.sessionEnded;
+  }
+
+  /** Of the last redirect that nobody followed: origin and path, at most 200 printable characters. */
+  get redirectTarget(): string | undefined {
+    return this.#fetch.redirectTarget;
   }
 
   begin(forward?: (token: string) => void): Exchange {
     this.inFlight++;
-    return new Exchange(++this.#begun, forward);
+    return new Exchange(++this.#begun, forward, this.#onEvent);
   }
 
-  /** Arms `heard()`, once. */
-  listenForMessage(): void {}
-
-  /** The calls that are in flight now are counted apart from later ones, until the next mark. */
-  mark(): void {
-    this.#marked = this.#begun;
-    this.inFlightBeforeMark = this.inFlight;
+  /** `gaveUp`: it settled by a time-out or an abort, without an answer. */
+  end(exchange: Exchange, gaveUp: boolean): void {
+    this.inFlight--;
+    if (exchange.number <= this.#marked) this.inFlightBeforeMark--;
+    exchange.settled = true;
+    if (gaveUp && !exchange.answered) this.#exchanges.giveUp(exchange);
+    else this.#exchanges.remove(exchange);
   }
 
   /** Watches a request that is no call: the one that opens the connection. */
@@ -107,33 +124,42 @@ export class WireMonitor {
     }
   }
 
-  /** `gaveUp`: it settled by a time-out or an abort, without an answer. */
-  end(exchange: Exchange, _gaveUp: boolean): void {
-    this.inFlight--;
-    if (exchange.number <= this.#marked) this.inFlightBeforeMark--;
-    exchange.settled = true;
-    if (exchange.requestId !== undefined && this.#byRequestId.size > 0) {
-      this.#byRequestId.delete(exchange.requestId);
-    }
+  /** Arms `heard()`, once. */
+  listenForMessage(): void {
+    this.#listening = true;
   }
 
-  /** Sees every request that the client hands to its transport from now on. */
+  /** The calls that are in flight now are counted apart from later ones, until the next mark. */
+  mark(): void {
+    this.#marked = this.#begun;
+    this.inFlightBeforeMark = this.inFlight;
+  }
+
+  /** Sees every message that goes over this transport from now on. */
   watch(transport: TransportShape, { overHttp, tellsStreamEnd }: TransportTraits): void {
     this.#transport = transport;
+    this.#streams.sdkTellsEnd = tellsStreamEnd;
+    this.#fetch.answersComeWithPosts = transport.terminateSession !== undefined;
+    const { onmessage } = transport;
+    transport.onmessage = (message: JsonRpcMessage, extra: unknown) => {
+      this.#received(message);
+      onmessage?.call(transport, message as never, extra as never);
+    };
     const send = transport.send.bind(transport);
     transport.send = (message: JsonRpcMessage, options?: SendOptions) => {
-      const exchange = exchangeOf(options);
-      if (exchange === undefined || message.method === undefined || message.id === undefined) {
-        return send(message, options);
-      }
-      if (exchange.requestId !== undefined) this.#byRequestId.delete(exchange.requestId);
-      exchange.beginLeg(message.id, transport.sessionId);
-      if (overHttp) this.#byRequestId.set(message.id, exchange);
-      if (!tellsStreamEnd) return send(message, options);
-      const { id } = message;
-      const onRequestStreamEnd = () => this.#settleUnlessAnswered(exchange, id);
+      // Notifications and answers belong to no call, also where they carry its options, as a cancellation does.
+      if (message.method === undefined || message.id === undefined) return send(message, options);
+      const exchange = exchangeOf(options) ?? this.#exchanges.ofMessage(message);
+      if (exchange === undefined)
+        return overHttp ? this.#sendOther(send, message, options) : send(message, options);
+      if (exchange.message !== message) this.#exchanges.remove(exchange);
+      exchange.sends(message, options, transport.sessionId);
+      this.#exchanges.add(exchange);
+      // SDK v1 sends again without the options, after it has signed in.
+      if (!tellsStreamEnd) return send(message, exchange.options);
+      const onRequestStreamEnd = () => this.#requestStreamEnded(exchange, message.id);
       return send(message, {
-        ...options,
+        ...exchange.options,
         onresumptiontoken: exchange.token,
         onRequestStreamEnd,
       } as SendOptions);
@@ -142,127 +168,82 @@ export class WireMonitor {
 
   /** A `fetch` that sees what goes over the wire of a Streamable HTTP or legacy SSE transport. */
   watchFetch(base: typeof fetch, kind: 'http' | 'sse'): typeof fetch {
-    return (url, init) => {
-      if (init?.method === 'POST') return this.#post(base(url, init), init);
-      if (init?.method !== undefined && init.method !== 'GET') return base(url, init);
-      return kind === 'sse' ? this.#answerStream(base(url, init)) : this.#listen(base(url, init), init);
-    };
+    return this.#fetch.over(base, kind);
   }
 
-  /** Settles the calls whose stalled streams are given up, now and later. */
-  retire(_how: Retirement): void {
-    for (const exchange of this.#byRequestId.values()) {
-      if (exchange.stalled) this.#settle(exchange);
-    }
+  /** Gives up the streams that are not resumed any more, and settles their calls: now, and when later ones end. */
+  retire(how: Retirement): void {
+    this.#streams.retire(how);
   }
 
   /** No answer can come on this transport any more. */
   settleAll(): void {
     setTimeout(() => {
-      for (const exchange of this.#byRequestId.values()) this.#settle(exchange);
+      for (const exchange of this.#exchanges) this.#settle(exchange);
     }, PARSER_GRACE_MS);
   }
 
-  /** Returns the very promise of `fetch`: the SDK waits for nothing that it would not wait for without us. */
-  #post(responding: Promise<Response>, init: RequestInit): Promise<Response> {
-    responding.then((response) => this.#responded(response, init)).catch(() => {});
-    return responding;
-  }
+  /** Made once, so that a call does not pay for it. The SDK hands on the message of an event in the same tick. */
+  readonly #onEvent = (exchange: Exchange) => {
+    this.#reading = exchange;
+    queueMicrotask(() => {
+      this.#reading = undefined;
+    });
+  };
 
-  #responded(response: Response, init: RequestInit): void {
-    const { status, body } = response;
-    if (status === 200) {
-      if (body) whenPipedBodyEnds(body, () => this.#answerStreamEnded(this.#exchangeOf(init)));
-    } else if (status === 202) {
-      if (this.#answersComeWithPosts) this.#settleUnlessAnswered(this.#exchangeOf(init));
-    } else if (status === 429 || status === 503) {
-      this.retryAfterMs = retryAfterMsOf(response);
+  #received(message: JsonRpcMessage): void {
+    if (isAnswerLost(message)) return;
+    this.lastMessageAt = performance.now();
+    if (this.#listening) {
+      this.#listening = false;
+      this.#listener.heard();
+    }
+    if (message.method !== undefined || message.id === undefined) return;
+    const exchange = this.#exchanges.answer(message.id);
+    if (exchange !== undefined) this.#streams.answered(exchange);
+    // The SDK takes any result for the end of what it reads, and does not resume that stream.
+    if (this.#reading !== undefined && this.#reading !== exchange && message.result !== undefined) {
+      this.#streams.abandoned(this.#reading);
     }
   }
 
-  /** The call that a POST was for, if it has not settled. */
-  #exchangeOf({ body }: RequestInit): Exchange | undefined {
-    if (this.#byRequestId.size === 0) return undefined;
-    const id = requestIdOf(body);
-    return id === undefined ? undefined : this.#byRequestId.get(id);
+  /** A request of our own, or of the client's, such as a ping: of interest is only where it ended up. */
+  #sendOther(
+    send: TransportShape['send'],
+    message: JsonRpcMessage,
+    options: SendOptions | undefined,
+  ): Promise<void> {
+    const other = new Exchange(0);
+    other.sends(message, options, undefined);
+    this.#exchanges.others.add(other);
+    const sending = send(message, options);
+    sending.then(
+      () => this.#exchanges.others.delete(other),
+      (error: unknown) => {
+        this.#exchanges.others.delete(other);
+        if (other.reached !== 'endpoint') REACHED.set(Object(error), other.reached);
+      },
+    );
+    return sending;
   }
 
-  /** On legacy SSE every POST is answered with 202, and the answer comes on the one stream. */
-  get #answersComeWithPosts(): boolean {
-    return this.#transport?.terminateSession !== undefined;
-  }
-
-  /** Streamable HTTP's GET: the server's own messages, or the rest of an answer stream that was cut. */
-  async #listen(responding: Promise<Response>, init: RequestInit | undefined): Promise<Response> {
-    const lastEventId = init === undefined ? null : headerOf(init, 'last-event-id');
-    const resumed = lastEventId === null ? undefined : this.#stalledAt(lastEventId);
-    try {
-      const response = await responding;
-      if (!response.ok) this.#refused(response.status, resumed);
-      else if (resumed !== undefined) this.#resumed(resumed, response);
-      return response;
-    } catch (error) {
-      this.#notResumed(resumed);
-      throw error;
-    }
-  }
-
-  async #answerStream(responding: Promise<Response>): Promise<Response> {
-    const response = await responding;
-    // EventSource would open another stream, onto a session that was never initialised.
-    if (response.ok && response.body) {
-      whenReadBodyEnds(response.body, () => this.#listener.streamEnded());
-    }
-    return response;
-  }
-
-  #resumed(exchange: Exchange, { body }: Response): void {
-    exchange.failedResumes = 0;
-    exchange.stalled = false;
-    if (body) whenPipedBodyEnds(body, () => this.#answerStreamEnded(exchange));
-  }
-
-  /** 405: the server has no such stream, and the SDK will not ask again. */
-  #refused(status: number, exchange: Exchange | undefined): void {
-    if (status !== 405) this.#notResumed(exchange);
-    else if (exchange !== undefined) this.#settleUnlessAnswered(exchange);
-  }
-
-  #notResumed(exchange: Exchange | undefined): void {
-    this.#listener.suspected();
-    if (exchange === undefined) return;
-    exchange.failedResumes++;
-    if (exchange.failedResumes >= RESUME_TRIES) this.#settleUnlessAnswered(exchange);
-  }
-
-  #stalledAt(lastEventId: string): Exchange | undefined {
-    for (const exchange of this.#byRequestId.values()) {
-      if (exchange.stalled && exchange.lastEventId === lastEventId) return exchange;
-    }
-    return undefined;
-  }
-
-  #answerStreamEnded(exchange: Exchange | undefined): void {
-    if (exchange === undefined || exchange.settled) return;
-    if (exchange.lastEventId === undefined) {
-      this.#settleUnlessAnswered(exchange);
+  /** Told by SDK v2, for every stream that it will not resume; where it takes our `fetch`, more is known. */
+  #requestStreamEnded(exchange: Exchange, requestId: JsonRpcMessage['id']): void {
+    if (exchange.answered || exchange.requestId !== requestId) return;
+    if (this.#fetch.isUsed) {
+      this.#streams.abandoned(exchange);
       return;
     }
-    exchange.stalled = true;
-    this.#listener.suspected();
-  }
-
-  /** `requestId`: which request of the call; a later one may be under way by the time that this is looked at. */
-  #settleUnlessAnswered(exchange: Exchange | undefined, requestId = exchange?.requestId): void {
-    if (exchange === undefined) return;
-    setTimeout(() => this.#settle(exchange, requestId), PARSER_GRACE_MS);
+    setTimeout(() => {
+      if (exchange.requestId === requestId) this.#settle(exchange);
+    }, PARSER_GRACE_MS);
   }
 
   /** Rejects the call through the SDK itself, so that the SDK forgets the request too. */
-  #settle(exchange: Exchange, requestId = exchange.requestId): void {
-    if (exchange.settled || requestId === undefined || exchange.requestId !== requestId) return;
-    const message = 'The answer can no longer come: its stream ended before it';
-    const error = { code: -32000, message, data: ANSWER_LOST_DATA };
-    this.#transport?.onmessage?.({ jsonrpc: '2.0', id: requestId, error } as never);
+  #settle(exchange: Exchange): void {
+    if (exchange.settled) this.#exchanges.remove(exchange);
+    else if (!exchange.answered && exchange.requestId !== undefined) {
+      this.#transport?.onmessage?.(answerLost(exchange.requestId) as never);
+    }
   }
 }
