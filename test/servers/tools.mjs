@@ -70,6 +70,29 @@ export function defineTools(server, host, era) {
     run();
     await sleep(args.ms);
   });
+  // The only thread is taken: nothing is read, and so no ping is answered either.
+  tool('block', { ms: z.number() }, undefined, (args, { run }) => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, args.ms);
+    run();
+  });
+  // Says something again and again, and answers late.
+  tool(
+    'speak',
+    { as: z.enum(['log', 'progress', 'elicit']), everyMs: z.number(), times: z.number() },
+    undefined,
+    async (args, { log, progress, elicit }) => {
+      const say = {
+        log: () => log('info', 'still at work'),
+        progress: (step) => progress(step, args.times),
+        // Nobody waits for the answer.
+        elicit: () => void elicit('Still there?').catch(() => {}),
+      };
+      for (let step = 1; step <= args.times; step++) {
+        await sleep(args.everyMs);
+        await say[args.as](step);
+      }
+    },
+  );
   tool('progress', { steps: z.number(), everyMs: z.number() }, undefined, async (args, { run, progress }) => {
     for (let step = 1; step <= args.steps; step++) {
       await progress(step, args.steps);
