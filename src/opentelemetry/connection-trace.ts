@@ -48,7 +48,7 @@ export class ConnectionTrace {
     if (event === 'open failed') this.#recreation?.dialFailed((detail.error as { cause?: Cause }).cause);
     // Also when a probe has ended: whatever a call met, it was no loss of this generation.
     if (path.length > 0 && USABLE.includes(to)) this.#usable(known);
-    if (state === 'recreating') this.#recreates(path, known);
+    if (this.#isRecreating(path, state)) this.#recreates(path, known);
     else this.#recreatesNot(state, known);
   }
 
@@ -84,13 +84,19 @@ export class ConnectionTrace {
     });
   }
 
+  /** Before the first `ready` as well, once a dial has failed: an outage at the start is one too. */
+  #isRecreating(path: readonly string[], state: string): boolean {
+    if (state !== 'connecting') return state === 'recreating';
+    return this.#recreation !== undefined || path.includes('connecting.backingOff');
+  }
+
   #recreates(path: readonly string[], { generation, cause }: Known): void {
     if (this.#recreation === undefined) {
       this.#recreation = new Recreation(this.#tracer, this.#name, generation, cause);
       for (const call of this.#concerned) this.#recreation.link(call);
       this.#concerned.clear();
     }
-    if (path.includes('recreating.opening')) this.#recreation.dialled();
+    if (path.some((name) => name.endsWith('.opening'))) this.#recreation.dialled();
   }
 
   #recreatesNot(state: string, { generation, cause }: Known): void {
@@ -98,7 +104,9 @@ export class ConnectionTrace {
     if (recreation === undefined) return;
     this.#recreation = undefined;
     const outcome = (state === 'closing' ? 'closed' : state) as RecreationEnd['outcome'];
-    quietly(() => this.#instruments.recreations.add(1, { [CONNECTION]: this.#name, [OUTCOME]: outcome }));
+    if (recreation.isOfExisting) {
+      quietly(() => this.#instruments.recreations.add(1, { [CONNECTION]: this.#name, [OUTCOME]: outcome }));
+    }
     recreation.end({ outcome, generation: outcome === 'ready' ? generation : undefined, cause });
   }
 

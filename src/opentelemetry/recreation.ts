@@ -1,4 +1,7 @@
-/** The span of one recreation: from leaving for `recreating` until the connection is ready, exhausted or closed. */
+/**
+ * The span of one recreation: from leaving for `recreating` until the connection is ready, exhausted or closed. Before
+ * the first generation: of what follows the first dial that failed.
+ */
 import { type Span, SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api';
 import type { Cause } from '../../machines/vocabulary.ts';
 import {
@@ -24,6 +27,8 @@ export interface RecreationEnd {
 }
 
 export class Recreation {
+  /** There was a generation before. */
+  readonly isOfExisting: boolean;
   readonly #span: Span;
   readonly #linked = new Set<CallSpan>();
   #attempts = 0;
@@ -36,8 +41,10 @@ export class Recreation {
       [GENERATION_FROM]: generation,
       ...(cause === undefined ? {} : { [CAUSE]: cause }),
     };
+    this.isOfExisting = generation > 0;
+    const name = this.isOfExisting ? 'mcp_steward.recreate' : 'mcp_steward.connect';
     this.#span = startedSpan(() =>
-      tracer.startSpan('mcp_steward.recreate', { kind: SpanKind.INTERNAL, root: true, attributes }),
+      tracer.startSpan(name, { kind: SpanKind.INTERNAL, root: true, attributes }),
     );
   }
 

@@ -48,7 +48,7 @@ export class Recorder implements AsyncDisposable {
   }
 
   get recreations(): ReadableSpan[] {
-    return this.spans.filter(({ name }) => name === 'mcp_steward.recreate');
+    return this.spans.filter(({ name }) => name === 'mcp_steward.recreate' || name === 'mcp_steward.connect');
   }
 
   /** Everything, as the reader got it. */
