@@ -73,10 +73,18 @@ export function mayHaveSession({
   return transport?.sessionId !== undefined && !SESSION_IS_GONE.includes(cause) && !monitor.sessionEnded;
 }
 
-/** Sends the DELETE that ends a session. Never rejects. */
-export async function endSession({ transport, monitor }: OwnedGeneration, limitMs: number): Promise<void> {
+/** DELETEs on their way. */
+const deletes = new WeakMap<OwnedGeneration, Promise<unknown>>();
+
+/** Sends the DELETE that ends a session, or waits for the one that is on its way. Never rejects. */
+export async function endSession(generation: OwnedGeneration, limitMs: number): Promise<void> {
+  const { transport, monitor } = generation;
   if (transport?.sessionId === undefined || monitor.sessionEnded) return;
-  await withinLimit(() => transport.terminateSession?.(), limitMs);
+  await withinLimit(() => {
+    const sent = deletes.get(generation) ?? transport.terminateSession?.() ?? Promise.resolve();
+    deletes.set(generation, sent);
+    return sent.finally(() => deletes.delete(generation));
+  }, limitMs);
 }
 
 /** Never rejects. */
