@@ -206,8 +206,8 @@ export type ConnectionEmitted =
   | { type: 'opened'; generation: number }
   /** A probe begins. */
   | { type: 'suspected'; generation: number; cause: Cause }
-  /** A probe has ended, and the connection is not lost. */
-  | { type: 'probed'; generation: number; answered: boolean }
+  /** A probe has ended, and the connection is not lost; suspect, if it was not answered. */
+  | { type: 'probed'; generation: number; suspect: boolean }
   /** A message has ended the suspicion. */
   | { type: 'cleared'; generation: number };
 
@@ -325,7 +325,7 @@ export const connectionMachine = setup({
       generation: context.generation,
       cause: context.suspicion ?? 'unrecognised',
     })),
-    announceProbe: emit(({ context }, params: { answered: boolean }) => ({
+    announceProbe: emit(({ context }, params: { suspect: boolean }) => ({
       type: 'probed' as const,
       generation: context.generation,
       ...params,
@@ -477,17 +477,17 @@ export const connectionMachine = setup({
               {
                 guard: { type: 'probeIsUnanswered', params: ({ event }) => event.output },
                 target: 'suspect',
-                actions: ['countMiss', { type: 'announceProbe', params: { answered: false } }],
+                actions: ['countMiss', { type: 'announceProbe', params: { suspect: true } }],
               },
               {
                 target: 'steady',
-                actions: ['clearSuspicion', { type: 'announceProbe', params: { answered: true } }],
+                actions: ['clearSuspicion', { type: 'announceProbe', params: { suspect: false } }],
               },
             ],
             // A probe that could not even be sent proves nothing.
             onError: {
               target: 'steady',
-              actions: ['clearSuspicion', { type: 'announceProbe', params: { answered: false } }],
+              actions: ['clearSuspicion', { type: 'announceProbe', params: { suspect: false } }],
             },
           },
         },

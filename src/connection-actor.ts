@@ -55,10 +55,9 @@ export interface ConnectionListener {
   entered(state: ConnectionState, from: ConnectionState, cause: Cause | undefined): void;
   lost(generation: number, cause: Cause): void;
   opened(generation: number): void;
-  /** A probe begins. */
-  suspected(cause: Cause): void;
-  /** A probe has ended, or a message has come: the connection is not lost. */
-  trusted(answered: boolean): void;
+  probeBegins(): void;
+  /** Or a message has come in between two probes: the connection is not lost. */
+  probeEnded(suspect: boolean): void;
 }
 
 interface Waiter {
@@ -147,22 +146,22 @@ export class ConnectionActor {
       case 'suspected':
         this.probing = true;
         if (event.cause !== 'heartbeat') this.suspectSince ??= Date.now();
-        this.#listener.suspected(event.cause);
+        this.#listener.probeBegins();
         break;
       case 'probed':
-        this.#trust(event.answered);
+        this.#probeEnded(event.suspect);
         break;
       case 'cleared':
-        this.#trust(true);
+        this.#probeEnded(false);
         break;
     }
   }
 
-  #trust(answered: boolean): void {
+  #probeEnded(suspect: boolean): void {
     this.probing = false;
-    if (answered) this.suspectSince = undefined;
-    else this.suspectSince ??= Date.now();
-    this.#listener.trusted(answered);
+    if (suspect) this.suspectSince ??= Date.now();
+    else this.suspectSince = undefined;
+    this.#listener.probeEnded(suspect);
   }
 
   #enter(state: ConnectionState, cause: Cause | undefined): void {

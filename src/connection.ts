@@ -87,9 +87,9 @@ export class Connection extends ClientMethodsBase {
         entered: (state, from, cause) => this.#entered(state, from, cause),
         lost: (generation, cause) => this.#lost(generation, cause),
         opened: (generation) => this.#opened(generation),
-        suspected: () => this.#watching.probeBegins(),
-        trusted: (answered) => {
-          this.#watching.probeEnded(answered);
+        probeBegins: () => this.#watching.probeBegins(),
+        probeEnded: (suspect) => {
+          this.#watching.probeEnded(suspect);
           this.#calls.connectionChanged();
         },
       },

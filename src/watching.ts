@@ -45,9 +45,9 @@ export class Watching {
   }
 
   /** Any message ends the row. */
-  probeEnded(answered: boolean): void {
-    if (answered) this.#isDoubted = false;
-    else this.#generations.live?.reportNextMessage();
+  probeEnded(suspect: boolean): void {
+    this.#isDoubted = suspect;
+    if (suspect) this.#generations.live?.reportNextMessage();
     this.#generations.releaseCalls();
   }
 }

@@ -50,7 +50,7 @@ describe('what is said of a suspicion, each with the generation that it is about
     await driver.probed({ verdict: 'usable', cause: 'deaf' });
     expect(driver.emitted.slice(-2)).toEqual([
       { type: 'suspected', generation: 1, cause: 'deaf' },
-      { type: 'probed', generation: 1, answered: true },
+      { type: 'probed', generation: 1, suspect: false },
     ]);
   });
 
@@ -59,7 +59,7 @@ describe('what is said of a suspicion, each with the generation that it is about
     await driver.probed({ verdict: 'unanswered', cause: 'deaf' });
     driver.heard();
     expect(driver.emitted.slice(-2)).toEqual([
-      { type: 'probed', generation: 1, answered: false },
+      { type: 'probed', generation: 1, suspect: true },
       { type: 'cleared', generation: 1 },
     ]);
   });

@@ -144,7 +144,7 @@ export class Walk {
     if (from === row.to) return said;
     if (row.to === 'ready.probing') said.push({ type: 'suspected', generation, cause: suspicion });
     if (from !== 'ready.probing') return said;
-    said.push({ type: 'probed', generation, answered: row.on === 'probe answered' });
+    said.push({ type: 'probed', generation, suspect: row.to === 'ready.suspect' });
     return said;
   }
 
