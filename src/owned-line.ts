@@ -10,13 +10,14 @@ import type { Settings } from './options.ts';
 import type { OwnedGeneration } from './owned-generation.ts';
 import { quietly } from './quietly.ts';
 import {
+  canEndSession,
   type Ending,
   endProcess,
   makeWay,
-  mayHaveSession,
   type RetirementParts,
   retire,
   retireUnused,
+  sessionMayLive,
 } from './retirement.ts';
 import { type ClientShape, transportOf } from './transports/client-shape.ts';
 import type { Identity } from './transports/recipe.ts';
@@ -91,14 +92,14 @@ export class OwnedLine implements Line {
     // What an earlier dial has left: the machine asks only about generations that were ready.
     await this.retired();
     let opened = await this.#dial(number, signal);
-    const living = [...this.#retired.keys()].filter(mayHaveSession);
+    const living = [...this.#retired.keys()].filter(canEndSession);
     if ('error' in opened && opened.refusesSecondSession && living.length > 0 && !signal.aborted) {
       await Promise.all(living.map(({ generation }) => makeWay(generation)));
       opened = await this.#dial(number, signal);
     }
     if ('error' in opened) {
       this.#mayHaveLostSession ||= opened.mayHaveBegun === true;
-      const mayClash = this.#mayHaveLostSession || [...this.#retired.keys()].some(mayHaveSession);
+      const mayClash = this.#mayHaveLostSession || [...this.#retired.keys()].some(sessionMayLive);
       const failure = { ...opened, permanent: opened.permanent && !(opened.isRefusal && mayClash) };
       throw signal.aborted ? failure : this.#noteFailure(failure);
     }
@@ -114,6 +115,7 @@ export class OwnedLine implements Line {
       generation,
       cause,
       isDescribed: 'transport' in this.#recipe,
+      hadSession: generation.session === 'carried',
       timeouts: this.#timeouts,
       linger: (ms) => this.#linger(ms),
       superseded: () => this.#superseded(parts),

@@ -47,6 +47,7 @@ export interface RetirementParts {
   readonly cause: Cause;
   /** The supervisor made the transport; otherwise a `connect` function did. */
   readonly isDescribed: boolean;
+  readonly hadSession: boolean;
   readonly timeouts: Settings['timeouts'];
   /** Waits, but not once the whole connection is being closed: then there is no call to be in the way of. */
   readonly linger: (ms: number) => Promise<void>;
@@ -76,11 +77,13 @@ export function retireUnused(parts: RetirementParts): Ending {
   return closeAfter(endSession(generation, Math.min(DELETE_LIMIT_MS, timeouts.closeTimeoutMs)), parts);
 }
 
-/** May the server still have the session of this generation, and can it be ended? */
-export function mayHaveSession({
-  generation,
-  cause,
-}: Pick<RetirementParts, 'generation' | 'cause'>): boolean {
+/** May the server still have a session of this generation, though it was not ended, or could not be (405)? */
+export function sessionMayLive({ generation, cause, hadSession }: RetirementParts): boolean {
+  return hadSession && !SESSION_IS_GONE.includes(cause) && !generation.monitor.sessionEnded;
+}
+
+/** Can the session of this generation still be ended, where the server may have it? */
+export function canEndSession({ generation, cause }: Pick<RetirementParts, 'generation' | 'cause'>): boolean {
   const { transport, monitor, closed } = generation;
   if (closed || SESSION_IS_GONE.includes(cause) || monitor.sessionEnded) return false;
   return transport?.sessionId !== undefined || isLegacySse(generation);
@@ -159,7 +162,7 @@ function retireLost(parts: RetirementParts): Ending {
   const { generation, isDescribed, timeouts, linger } = parts;
   const { drainTimeoutMs, closeTimeoutMs } = timeouts;
   const tell = async () => {
-    if (mayHaveSession(parts)) await endSession(generation, closeTimeoutMs);
+    if (canEndSession(parts)) await endSession(generation, closeTimeoutMs);
   };
   if (isDescribed) {
     const isClosed = generation.closed || !generation.overHttp;
@@ -192,7 +195,7 @@ function closeAfter(told: Promise<void>, parts: RetirementParts): Ending {
   const close = () => closeClient(generation, timeouts.closeTimeoutMs);
   let isKept = false;
   const cleared = told.then(async () => {
-    isKept = isDescribed && mayHaveSession(parts) && !isLegacySse(generation);
+    isKept = isDescribed && canEndSession(parts) && !isLegacySse(generation);
     if (!isKept) await close();
   });
   const ended = cleared.then(async () => {

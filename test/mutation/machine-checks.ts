@@ -5,8 +5,11 @@ import { connectionGraph } from '../paths/connection-graph.ts';
 import { CONNECTION_PROPERTIES } from '../paths/connection-properties.ts';
 import { CONNECTION_ROWS, type Row } from '../paths/connection-table.ts';
 import { SETTINGS, tour } from '../paths/connection-tour.ts';
+import { MACHINES } from '../paths/demand-graph.ts';
+import { DEMAND_PROPERTIES } from '../paths/demand-properties.ts';
 import { OPERATION_ROWS } from '../paths/operation-table.ts';
 import { operationTour } from '../paths/operation-tour.ts';
+import type { Property } from '../paths/property.ts';
 
 /** Most mutants are noticed wherever one looks; a budget of one attempt has far fewer configurations. */
 const CHEAP_FIRST = Object.values(SETTINGS).sort(
@@ -26,15 +29,21 @@ export async function whyNotTheConnection(machine: typeof connectionMachine): Pr
     if (left !== undefined) return `never walked: ${JSON.stringify(left)}`;
     for (const settings of Object.values(SETTINGS)) {
       const graph = connectionGraph(settings, machine, 'one kind');
-      for (const { name, counterexample } of CONNECTION_PROPERTIES) {
-        const found = counterexample(graph);
-        if (found !== undefined) return `${name} But: ${found}`;
-      }
+      const found = counterexampleIn(graph, CONNECTION_PROPERTIES);
+      if (found !== undefined) return found;
     }
-    return undefined;
+    return counterexampleIn({ ...MACHINES, connectionMachine: machine }, DEMAND_PROPERTIES);
   } catch (error) {
     return String(error);
   }
+}
+
+function counterexampleIn<G>(graph: G, properties: readonly Property<G>[]): string | undefined {
+  for (const { name, counterexample } of properties) {
+    const found = counterexample(graph);
+    if (found !== undefined) return `${name} But: ${found}`;
+  }
+  return undefined;
 }
 
 export async function whyNotTheOperation(machine: typeof operationMachine): Promise<string | undefined> {

@@ -2,13 +2,12 @@
 // by a mutator of our own.
 import { readFileSync } from 'node:fs';
 
-/** The implementations of a machine: from `setup({` to the line on which its config begins. */
+/** A machine's file up to its config: the functions and the implementations. */
 function implementationsOf(file) {
   const lines = readFileSync(file, 'utf8').split('\n');
-  const first = lines.findIndex((line) => line.endsWith(' = setup({')) + 1;
   const last = lines.indexOf('}).createMachine({') + 1;
-  if (first === 0 || last <= first) throw new Error(`${file}: no "setup({ … }).createMachine({"`);
-  return `${file}:${first}-${last}`;
+  if (last === 0) throw new Error(`${file}: no "}).createMachine({"`);
+  return `${file}:1-${last}`;
 }
 
 export default {

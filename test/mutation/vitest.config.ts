@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** What judges each mutant: the cheap ones first. No test that starts a process: it would start one for each mutant. */
-const JUDGES = ['test/evidence/', 'test/machines/', 'test/paths/actor-'];
+const JUDGES = ['test/evidence/', 'test/machines/', 'test/paths/model-demand', 'test/paths/actor-'];
 
 class CheapFirst extends BaseSequencer {
   override async sort(specs: TestSpecification[]): Promise<TestSpecification[]> {

@@ -62,6 +62,11 @@ export class ConnectionOracle {
     return this.state.startsWith('ready');
   }
 
+  /** While it is ready. */
+  get noted() {
+    return { misses: this.missed, suspicion: this.suspicion };
+  }
+
   /** What tells two configurations of the table apart. */
   get key(): string {
     const { state, dials, generation, missed } = this;

@@ -103,6 +103,10 @@ export class Walk {
     this.#same('cause', driver.context.cause, oracle.cause);
     const retirements = driver.retires.filter(isRunning).length;
     this.#same('running retirements', retirements, runs === 'retirement' ? 1 : 0);
+    if (oracle.isReady) {
+      const { misses, suspicion } = driver.context;
+      this.#same('what is noted', { misses, suspicion }, oracle.noted);
+    }
     this.#same('running dials', driver.opens.filter(isRunning).length, runs === 'dial' ? 1 : 0);
     this.#same('running probes', driver.probes.filter(isRunning).length, runs === 'probe' ? 1 : 0);
     if (runs === 'probe') {

@@ -10,8 +10,8 @@ type Request = { id?: number; method?: string; params?: { arguments: { key: stri
 interface Deletes {
   readonly count: number;
   readonly wrong: boolean;
-  /** The last one. */
-  isRefused: boolean;
+  /** The last one was refused, or is never answered. */
+  isInVain: boolean;
   /** When it came. */
   readonly turnedAway: number;
 }
@@ -83,21 +83,19 @@ export class CountingServer {
     if (sessionId === undefined) return;
     this.#deletes.set(sessionId, this.#countDelete(this.#deletes.get(sessionId)));
     await this.letGo(`DELETE ${sessionId}`);
+    if (this.#script.deletes !== 'answered') this.#deletes.get(sessionId)!.isInVain = true;
     if (this.#script.deletes === 'unanswered') await new Promise(() => {});
-    if (this.#script.deletes === 'refused') {
-      this.#deletes.get(sessionId)!.isRefused = true;
-      throw new StreamableHTTPError(500, 'Failed to terminate session');
-    }
+    if (this.#script.deletes === 'refused') throw new StreamableHTTPError(500, 'Failed to terminate session');
     this.#live.delete(sessionId);
     transport.sessionId = undefined as never;
   }
 
-  /** Another is right only where the one before was refused, and a handshake was turned away since. */
+  /** Another is right only where the one before was in vain, and a handshake was turned away since. */
   #countDelete(before: Deletes | undefined): Deletes {
     const turnedAway = this.#handshakesTurnedAway;
-    if (before === undefined) return { count: 1, wrong: false, isRefused: false, turnedAway };
-    const mayRepeat = before.isRefused && turnedAway > before.turnedAway;
-    return { count: before.count + 1, wrong: before.wrong || !mayRepeat, isRefused: false, turnedAway };
+    if (before === undefined) return { count: 1, wrong: false, isInVain: false, turnedAway };
+    const mayRepeat = before.isInVain && turnedAway > before.turnedAway;
+    return { count: before.count + 1, wrong: before.wrong || !mayRepeat, isInVain: false, turnedAway };
   }
 
   /** Rejects where a POST would fail. */
@@ -115,7 +113,10 @@ export class CountingServer {
     if (method === 'initialize') return this.#initialize(transport, id);
     if (!this.#live.has(sessionId ?? transport.name)) {
       if (call !== undefined) call.turnedAway++;
-      if (method === 'notifications/initialized') this.#handshakesTurnedAway++;
+      if (method === 'notifications/initialized') {
+        this.#handshakesTurnedAway++;
+        transport.turnedAway = true;
+      }
       return this.#turnAway(transport, id);
     }
     if (method === 'ping') return this.#ping(transport, id);

@@ -6,7 +6,7 @@ import {
   type SuppliedSession,
 } from '../../src/index.ts';
 import { CallersClient } from './callers-client.ts';
-import { Race } from './race.ts';
+import { LIVENESS, Race } from './race.ts';
 import { CLIENT_INFO } from './real-client.ts';
 import type { ScheduledTransport } from './scheduled-transport.ts';
 import type { Command, LentScript } from './script.ts';
@@ -36,7 +36,7 @@ export class LentRace extends Race {
     await this.world.run(() => this.#callers.length > 0);
     this.#taken = this.#callers[0]!;
     const { supplied } = this.#taken;
-    const liveness = { probeTimeoutMs: 40, heartbeatMs: this.#script.heartbeatMs };
+    const liveness = { ...LIVENESS, heartbeatMs: this.#script.heartbeatMs };
     this.handle =
       this.#script.supply === 'client'
         ? (this.#supervisor.adopt('raced', supplied as SuppliedClient, { liveness }) as Handle)
@@ -52,6 +52,10 @@ export class LentRace extends Race {
   /** To the SDK, a client that was connected again has still only one transport: whichever closes is that. */
   protected get inUse(): readonly ScheduledTransport[] {
     return this.#taken?.transports ?? [];
+  }
+
+  protected mayBeLostBySilence(): boolean {
+    return false;
   }
 
   protected closeSupervisor(): Promise<void> {

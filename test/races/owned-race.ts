@@ -9,7 +9,7 @@ import {
 } from '../../src/index.ts';
 import { Budget } from './budget.ts';
 import { cutBy } from './counting-server.ts';
-import { Race } from './race.ts';
+import { LIVENESS, Race } from './race.ts';
 import { CLIENT_INFO, realClient } from './real-client.ts';
 import type { ScheduledTransport } from './scheduled-transport.ts';
 import type { Command, DialFate, OwnedScript } from './script.ts';
@@ -24,6 +24,8 @@ interface Dial {
   readonly signal: AbortSignal;
   readonly transport: ScheduledTransport;
   readonly startedAt: number;
+  /** The second of one attempt: the first was turned away, so what may stand in its way was ended. */
+  readonly isSecond: boolean;
   /** `connect` has had its outcome. */
   over: boolean;
   /** It has returned a client. */
@@ -61,7 +63,7 @@ export class OwnedRace extends Race {
       lazy,
       replay: { tools: { safe: 'safe', never: 'never' } },
       timeouts: TIMEOUTS,
-      liveness: { probeTimeoutMs: 40, heartbeatMs },
+      liveness: { ...LIVENESS, heartbeatMs },
     });
     this.listen();
   }
@@ -84,6 +86,10 @@ export class OwnedRace extends Race {
 
   protected override get happened(): string {
     return `${super.happened}, ${this.#dials.length} dials`;
+  }
+
+  protected mayBeLostBySilence({ missedPings }: ScheduledTransport): boolean {
+    return missedPings >= LIVENESS.missedProbes;
   }
 
   protected doOwn({ act }: Command): void {
@@ -173,11 +179,14 @@ export class OwnedRace extends Race {
 
   readonly #connect = async ({ generation, signal }: ConnectContext): Promise<Client> => {
     const transport = this.server.transport();
+    const before = this.#dials.at(-1);
+    const isSecond = before?.transport.turnedAway === true && !before.isSecond && this.server.kind === 'http';
     const dial: Dial = {
       generation,
       signal,
       transport,
       startedAt: Date.now(),
+      isSecond: isSecond && before.generation === generation,
       over: false,
       returned: false,
       taken: false,
@@ -187,7 +196,7 @@ export class OwnedRace extends Race {
     };
     this.#dials.push(dial);
     if (this.closing) this.world.blame('a dial after close()');
-    this.world.blame(this.#budget.dialled());
+    if (!dial.isSecond) this.world.blame(this.#budget.dialled());
     try {
       return await this.#dial(dial, this.#dialFates.shift() ?? 'connects');
     } finally {

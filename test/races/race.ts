@@ -9,6 +9,9 @@ import type { World } from './world.ts';
 /** Longer than anything that a supervisor still does by itself once nobody wants anything of it. */
 const QUIET_MS = 1_000;
 
+/** Short, so that silence is a loss within a race. */
+export const LIVENESS = { probeTimeoutMs: 40, missedProbes: 2, silenceMs: 60, busySilenceMs: 120 };
+
 /** In these, nobody waits for the connection. */
 const SETTLED: readonly ConnectionState[] = ['exhausted', 'failed-ownership', 'closing', 'closed'];
 
@@ -91,6 +94,8 @@ export abstract class Race {
     this.expectToSettle(closed);
   }
 
+  protected abstract mayBeLostBySilence(transport: ScheduledTransport): boolean;
+
   protected mayBeSentOn(transport: ScheduledTransport): boolean {
     return this.handle.state === 'ready' && transport === this.current;
   }
@@ -166,12 +171,15 @@ export abstract class Race {
 
   /** Nobody can have a reason to think that the current generation is lost. */
   get #isWell(): boolean {
-    return this.inUse.every((transport) => transport.isWell && this.server.knows(transport));
+    return this.inUse.every(
+      (transport) => transport.isWell && this.server.knows(transport) && !this.mayBeLostBySilence(transport),
+    );
   }
 
   #wrongWithWaiting(): string | undefined {
     const { state, waiting } = this.handle.status;
-    const isDecided = SETTLED.includes(state) || (state === 'ready' && this.#isWell);
+    const isProbed = this.inUse.some((transport) => transport.isProbed);
+    const isDecided = SETTLED.includes(state) || (state === 'ready' && this.#isWell && !isProbed);
     return waiting > 0 && isDecided ? `${waiting} wait while ${state}` : undefined;
   }
 

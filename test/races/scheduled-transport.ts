@@ -17,10 +17,14 @@ export class ScheduledTransport implements Transport {
   closed = false;
   /** The client has said that it is initialised. */
   initialized = false;
+  /** The server did not know its session any more at the end of the handshake. */
+  turnedAway = false;
+  /** Pings in a row that somebody gave up waiting for, without any message in between. */
+  missedPings = 0;
   /** The ids of pings that have no answer yet. */
   readonly #pings = new Set<number>();
-  /** Nobody waits for the answer of the last one any more. */
-  #missedPing = false;
+  /** The last ping did not even reach the server. */
+  #pingFailed = false;
   /** The ids of calls that have no answer yet. */
   readonly #calls = new Set<number>();
   readonly #server: CountingServer;
@@ -43,17 +47,18 @@ export class ScheduledTransport implements Transport {
     if (method === 'tools/call') this.#calls.add(id);
     if (method === 'notifications/cancelled') this.#cancel(params!.requestId);
     const taken = this.#server.take(this, message);
-    taken.catch(() => this.#calls.delete(id));
+    taken.catch(() => {
+      this.#calls.delete(id);
+      if (this.#pings.delete(id)) this.#pingFailed = true;
+    });
     return taken;
   }
 
   receive(message: JSONRPCMessage): void {
     const { id } = message as { id: number };
     this.#calls.delete(id);
-    if (this.#pings.has(id)) {
-      this.#pings.clear();
-      this.#missedPing = false;
-    }
+    this.missedPings = 0;
+    if (this.#pings.delete(id)) this.#pingFailed = false;
     this.onmessage?.(message);
   }
 
@@ -62,9 +67,14 @@ export class ScheduledTransport implements Transport {
     return !this.closed && this.#calls.size > 0;
   }
 
+  /** Somebody waits for an answer to a ping. */
+  get isProbed(): boolean {
+    return !this.closed && this.#pings.size > 0;
+  }
+
   /** Nothing speaks against it, unless the server does not know its session. */
   get isWell(): boolean {
-    return !this.closed && this.#pings.size === 0 && !this.#missedPing;
+    return !this.closed && !this.#pingFailed;
   }
 
   /** Those over HTTP close at once and say so each time; a process takes a while, and ends once. */
@@ -80,6 +90,6 @@ export class ScheduledTransport implements Transport {
 
   #cancel(id: number): void {
     this.#calls.delete(id);
-    if (this.#pings.delete(id)) this.#missedPing = true;
+    if (this.#pings.delete(id)) this.missedPings++;
   }
 }

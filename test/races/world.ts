@@ -2,7 +2,7 @@ import type { Scheduler } from 'fast-check';
 import { vi } from 'vitest';
 import type { Pause } from './script.ts';
 
-const FAKED = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] as const;
+const FAKED = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] as const;
 
 /** More than any race takes. */
 const MAX_STEPS = 3_000;
