@@ -48,8 +48,8 @@ const ENDED_WHILE_RUNNING = 'Session terminated before the request completed';
 
 /** The body is the JSON-RPC answer to this very request. */
 function isAnswer({ error: { body }, requestId }: Failure): boolean {
-  if (body?.id === undefined || body.message === ENDED_WHILE_RUNNING) return false;
-  return String(body.id) === String(requestId);
+  if (body?.id === undefined || requestId === undefined) return false;
+  return String(body.id) === String(requestId) && body.message !== ENDED_WHILE_RUNNING;
 }
 
 export const httpEvidence: EvidenceRule = (failure) => {

@@ -57,8 +57,8 @@ export class AnswerStream {
     if (limitMs !== undefined) this.#waitTimer = setTimeout(passed, limitMs);
   }
 
-  stopWaiting(): void {
-    this.waiting = false;
+  /** Nobody waits for it any more. */
+  stopTimer(): void {
     clearTimeout(this.#waitTimer);
   }
 }

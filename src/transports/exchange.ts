@@ -75,7 +75,7 @@ export class Exchange {
   #beginLeg(): void {
     this.earlierLegMayHaveRun = true;
     this.answered = false;
-    this.stream?.stopWaiting();
+    this.stream?.stopTimer();
     this.stream = undefined;
     this.#body = undefined;
   }

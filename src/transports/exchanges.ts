@@ -28,7 +28,7 @@ export class Exchanges {
   remove(exchange: Exchange): void {
     if (exchange.requestId === undefined) return;
     this.#byId.delete(exchange.requestId);
-    exchange.stream?.stopWaiting();
+    exchange.stream?.stopTimer();
     if (this.#givenUp.size > 0) this.#givenUp.delete(exchange);
   }
 
@@ -39,7 +39,7 @@ export class Exchanges {
   /** The host does not wait for it any more; the server may still be working on it. */
   giveUp(exchange: Exchange): void {
     if (!this.has(exchange)) return;
-    exchange.stream?.stopWaiting();
+    exchange.stream?.stopTimer();
     this.#givenUp.add(exchange);
   }
 
