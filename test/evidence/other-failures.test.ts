@@ -52,7 +52,7 @@ describe('never sent', () => {
     ['v2 wrong era', v2.wrongEra, 'usable none unsupported'],
     ['v2 no such capability', v2.noCapability, 'usable none unsupported'],
     [
-      'stdin of our own child: the write failed',
+      'stdin of our own child: nothing was written',
       () => Object.assign(new Error('write EPIPE'), { code: UNWRITTEN }),
       'lost none unwritten',
     ],
@@ -142,6 +142,11 @@ describe('system errors that leave open whether it ran', () => {
       'a syscall that is no text',
       () => Object.assign(new Error('x'), { code: 'ECONNRESET', syscall: 7 }),
       'suspect unknown request-cut',
+    ],
+    [
+      'stdin of our own child: the write was cut off',
+      () => Object.assign(new Error('write EPIPE'), { code: WRITE_CUT }),
+      'lost unknown request-cut',
     ],
     ['a cause without a code (f. 407)', () => fetchFailed(new Error('')), 'suspect unknown request-cut'],
     ['no cause at all', () => new TypeError('fetch failed'), 'suspect unknown request-cut'],

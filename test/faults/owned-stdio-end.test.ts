@@ -86,6 +86,17 @@ describe('ask', () => {
     expect(await transport.end('ask')).toEqual([]);
   });
 
+  it('what a dead leader has left behind is told at once: nobody would ask it', async () => {
+    await using server = stdioServer({ stubborn: true, wrapper: 'exec-child' });
+    const transport = await startServer(server);
+    killAndSee(server.leader());
+    await until(() => transport.processEnd?.signal === 'SIGKILL');
+    const asked = transport.end('ask');
+    await until(() => server.ledger.count('sigterm') === 1);
+    await transport.end('kill');
+    expect(await asked).toEqual([]);
+  });
+
   it('signals nobody if the end of stdin was enough', async () => {
     await using server = stdioServer({ wrapper: 'exec-child' });
     const transport = await startServer(server);
