@@ -55,7 +55,7 @@ export class Announcer {
 
   probed({ generation, suspicion }: ProbeInput, { verdict, cause }: ProbeOutcome): void {
     const facts = { connection: this.#connection, generation, suspicion, verdict, cause };
-    if (verdict === 'usable') this.#logger.debug({ ...facts, cause: undefined }, 'Probe answered');
+    if (verdict === 'usable') this.#logger.debug({ ...facts, cause: undefined }, 'Probe passed');
     else this.#logger.warn(facts, verdict === 'lost' ? 'Probe failed' : 'Probe unanswered');
   }
 }
