@@ -13,8 +13,12 @@ export interface DialFailure extends OpenFailure {
   readonly process?: ProcessEnd | undefined;
   /** Where the server redirects to, without query. */
   readonly redirectTarget?: string | undefined;
+  /** The server's answer, for no want of credentials. */
+  readonly isRefusal?: boolean | undefined;
   /** The refusal may mean that the server still has a session of ours, and allows no second one. */
   readonly refusesSecondSession?: boolean | undefined;
+  /** The server may have begun a session whose id did not reach us. */
+  readonly mayHaveBegun?: boolean | undefined;
 }
 
 /** Dialling again changes nothing until credentials, the command or the address change. */
@@ -26,7 +30,7 @@ const REDIRECT_STATUSES: readonly number[] = [301, 302, 303, 307, 308];
 export function dialFailure(error: unknown, dial: Dial, monitor: WireMonitor): DialFailure {
   const shape = shapeOf(error);
   const { status = 0 } = shape;
-  const { cause } = classify({
+  const { cause, execution } = classify({
     ...NO_CALL,
     observed: settledByMonitor(error),
     error: shape,
@@ -42,7 +46,9 @@ export function dialFailure(error: unknown, dial: Dial, monitor: WireMonitor): D
     retryAfterMs: monitor.retryAfterMs,
     process: dial.processEnd,
     redirectTarget: redirected ? monitor.redirectTarget : undefined,
+    isRefusal: status > 0 && !redirected && cause !== 'unauthorized',
     refusesSecondSession: SECOND_SESSION_STATUSES.includes(status),
+    mayHaveBegun: execution === 'unknown' && (status === 0 || cause === 'gateway-error'),
   };
 }
 

@@ -3,7 +3,6 @@ import { MAX_DURATION_MS } from './durations.ts';
 import type { ProcessEnd } from './evidence/failure.ts';
 import type { Connect, Settings } from './options.ts';
 import { OwnedGeneration } from './owned-generation.ts';
-import { endNow } from './retirement.ts';
 import {
   type ClientShape,
   isOverHttp,
@@ -13,11 +12,9 @@ import {
 } from './transports/client-shape.ts';
 import { type Identity, makeClient, makeTransport, type OwnedTransport } from './transports/recipe.ts';
 import type { WireMonitor } from './transports/wire-monitor.ts';
-import { withinLimit } from './within-limit.ts';
 
 export type Recipe = { readonly transport: OwnedTransport } | { readonly connect: Connect };
 
-/** Whatever it has made by the time it is abandoned, or makes later, is closed. */
 export class Dial {
   readonly isDescribed: boolean;
   readonly #recipe: Recipe;
@@ -26,10 +23,7 @@ export class Dial {
   readonly #monitor: WireMonitor;
   readonly #timeouts: Settings['timeouts'];
   readonly #stop = new AbortController();
-  #transport: TransportShape | undefined;
-  #client: ClientShape | undefined;
-  /** So that a session gets one DELETE, also when that was refused. */
-  #ended: TransportShape | undefined;
+  #made: OwnedGeneration | undefined;
   #done: Promise<OwnedGeneration> | undefined;
   #letClose = () => {};
   readonly #seen = { closed: false };
@@ -80,20 +74,21 @@ export class Dial {
   }
 
   get processEnd(): ProcessEnd | undefined {
-    return (this.#transport as { processEnd?: ProcessEnd } | undefined)?.processEnd;
+    return this.#made?.processEnd;
   }
 
-  /** Resolves when nothing is left of what this attempt has made so far. */
-  async abandon(): Promise<void> {
+  /** Returns what it has made so far, which is to be ended. */
+  abandon(): OwnedGeneration | undefined {
     this.#stop.abort();
     this.#letClose();
-    await this.#endWhatIsThere();
+    return this.#made;
   }
 
-  /** A handshake or a `connect` that finishes too late is ended too, however late that is. */
-  async endLate(): Promise<void> {
-    const late = this.#done?.catch(() => {}).then(() => this.#endWhatIsThere());
-    await withinLimit(() => late, this.#timeouts.closeTimeoutMs);
+  /** What a handshake or a `connect` has made that finished after it was abandoned, however late that is. */
+  async madeLate(): Promise<OwnedGeneration | undefined> {
+    const before = this.#made;
+    await this.#done?.catch(() => {});
+    return this.#made === before ? undefined : this.#made;
   }
 
   /** A handshake that fails makes the SDK close its transport at once, and a session could not be ended any more. */
@@ -105,32 +100,27 @@ export class Dial {
     };
   }
 
-  async #endWhatIsThere(): Promise<void> {
-    if (this.#ended === this.#transport) return;
-    this.#ended = this.#transport;
-    const client = this.#client ?? ({ close: async () => {} } as ClientShape);
-    await endNow(new OwnedGeneration(this.#number, client, this.#transport, this.#monitor), this.#timeouts);
-  }
-
   async #handshake(description: OwnedTransport): Promise<OwnedGeneration> {
     const client = await makeClient(this.#identity);
     const transport = await makeTransport(description, this.#monitor, this.#timeouts.closeTimeoutMs);
     this.#stop.signal.throwIfAborted();
-    this.#transport = transport as TransportShape;
-    this.#client = client as unknown as ClientShape;
+    const made = this.#take(client as unknown as ClientShape, transport as TransportShape);
     // The SDK calls it before its own; the dial is not kept for that.
     const seen = this.#seen;
     transport.onclose = () => {
       seen.closed = true;
     };
-    this.#monitor.watch(this.#transport, { overHttp: description.kind !== 'stdio', tellsStreamEnd: false });
+    this.#monitor.watch(transport as TransportShape, {
+      overHttp: description.kind !== 'stdio',
+      tellsStreamEnd: false,
+    });
     // The SDK's own timer would send a cancellation, which `initialize` forbids; the limit around this is ours.
-    this.#holdOpen(this.#transport);
+    this.#holdOpen(transport as TransportShape);
     await this.#monitor.duringExchange(({ token }) =>
       client.connect(transport, { timeout: MAX_DURATION_MS, onresumptiontoken: token }),
     );
     this.#letClose();
-    return new OwnedGeneration(this.#number, this.#client, this.#transport, this.#monitor);
+    return made;
   }
 
   async #ask(connect: Connect): Promise<OwnedGeneration> {
@@ -143,11 +133,15 @@ export class Dial {
     if (transport === undefined) {
       throw new TypeError('connect() must return a connected MCP client: what it returned has no transport');
     }
-    this.#client = client;
-    this.#transport = transport;
+    const made = this.#take(client, transport);
     const overHttp = isOverHttp(transport);
     this.#monitor.watch(transport, { overHttp, tellsStreamEnd: overHttp && isVersion2(client) });
-    return new OwnedGeneration(this.#number, client, transport, this.#monitor);
+    return made;
+  }
+
+  #take(client: ClientShape, transport: TransportShape): OwnedGeneration {
+    this.#made = new OwnedGeneration(this.#number, client, transport, this.#monitor);
+    return this.#made;
   }
 }
 

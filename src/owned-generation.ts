@@ -36,6 +36,8 @@ export class OwnedGeneration implements Generation {
   sleepsSeen = 0;
   /** It was made because a gateway failed. */
   bornOfGatewayErrors = false;
+  /** Its DELETE, while that is waited for. */
+  endingSession: Promise<void> | undefined;
   readonly #isVersion2: boolean;
   #gatewayErrors = 0;
   #gatewayErrorsSince = 0;

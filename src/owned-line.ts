@@ -10,16 +10,19 @@ import type { Settings } from './options.ts';
 import type { OwnedGeneration } from './owned-generation.ts';
 import { quietly } from './quietly.ts';
 import {
-  DELETE_LIMIT_MS,
+  canEndSession,
+  type Ending,
   endProcess,
-  endSession,
-  mayHaveSession,
+  makeWay,
   type RetirementParts,
   retire,
+  retireUnused,
+  sessionMayLive,
 } from './retirement.ts';
 import { type ClientShape, transportOf } from './transports/client-shape.ts';
 import type { Identity } from './transports/recipe.ts';
 import { type ServerHabits, WireMonitor } from './transports/wire-monitor.ts';
+import { withinLimit } from './within-limit.ts';
 
 export class OwnedLine implements Line {
   lastDial: FailedDial | undefined;
@@ -33,10 +36,13 @@ export class OwnedLine implements Line {
   #finishing = false;
   /** What is being opened, and what is being ended off the path of any call. */
   readonly #background = new Set<Promise<unknown>>();
-  /** Retired generations, and what the next one waits for. */
-  readonly #clearing = new Map<RetirementParts, Promise<void>>();
-  /** Retired since the last `ready`. */
-  #retired: RetirementParts[] = [];
+  /** Retired generations, and what the next one waits for; undefined where that could not be reached. */
+  readonly #clearing = new Map<RetirementParts, Promise<unknown> | undefined>();
+  /** Retired since the last `ready`, what failed dials had made included; and who waits for the next one. */
+  readonly #retired = new Map<RetirementParts, () => void>();
+  /** A dial since the last `ready` may have begun a session whose id did not reach us. */
+  #mayHaveLostSession = false;
+  #lastLoss: Cause | undefined;
 
   constructor(recipe: Recipe, identity: Identity, timeouts: Settings['timeouts'], hooks: LineHooks) {
     this.#recipe = recipe;
@@ -57,29 +63,19 @@ export class OwnedLine implements Line {
   }
 
   retire(generation: Generation, cause: Cause): void {
-    const parts: RetirementParts = {
-      generation: generation as OwnedGeneration,
-      cause,
-      isDescribed: 'transport' in this.#recipe,
-      timeouts: this.#timeouts,
-      linger: (ms) => this.#linger(ms),
-    };
-    const { cleared, ended } = retire(parts);
-    this.#retired.push(parts);
-    this.#clearing.set(parts, cleared);
-    this.#inBackground(ended);
-    this.#inBackground(cleared);
+    this.#lastLoss = cause;
+    this.#end(generation as OwnedGeneration, cause, retire);
   }
 
   async retired(): Promise<void> {
     for (const [parts, cleared] of this.#clearing) {
+      const clearing = cleared ?? endProcess(parts);
+      this.#inBackground(clearing);
       try {
-        await cleared;
+        await clearing;
         this.#clearing.delete(parts);
       } catch (error) {
-        const again = endProcess(parts);
-        this.#clearing.set(parts, again);
-        this.#inBackground(again);
+        this.#clearing.set(parts, undefined);
         throw this.#noteFailure({ error, cause: 'not-ended', permanent: false, retryAfterMs: 0 });
       }
     }
@@ -87,26 +83,59 @@ export class OwnedLine implements Line {
 
   async finish(): Promise<void> {
     this.#finishing = true;
+    this.#supersede();
     for (const go of this.#lingering) go();
     while (this.#background.size > 0) await Promise.all(this.#background);
   }
 
   async #open(number: number, signal: AbortSignal): Promise<Generation> {
+    // What an earlier dial has left: the machine asks only about generations that were ready.
+    await this.retired();
     let opened = await this.#dial(number, signal);
-    const living = this.#retired.filter(mayHaveSession);
+    const living = [...this.#retired.keys()].filter(canEndSession);
     if ('error' in opened && opened.refusesSecondSession && living.length > 0 && !signal.aborted) {
-      await Promise.all(living.map(({ generation }) => endSession(generation, DELETE_LIMIT_MS)));
+      await Promise.all(living.map(({ generation }) => makeWay(generation)));
       opened = await this.#dial(number, signal);
     }
     if ('error' in opened) {
-      const mayClash = this.#retired.some(mayHaveSession) && opened.cause !== 'unauthorized';
-      const failure = { ...opened, permanent: opened.permanent && !mayClash };
+      this.#mayHaveLostSession ||= opened.mayHaveBegun === true;
+      const mayClash = this.#mayHaveLostSession || [...this.#retired.keys()].some(sessionMayLive);
+      const failure = { ...opened, permanent: opened.permanent && !(opened.isRefusal && mayClash) };
       throw signal.aborted ? failure : this.#noteFailure(failure);
     }
-    opened.bornOfGatewayErrors = this.#retired.at(-1)?.cause === 'gateway-error';
-    this.#retired = [];
+    opened.bornOfGatewayErrors = this.#lastLoss === 'gateway-error';
+    this.#mayHaveLostSession = false;
+    this.#supersede();
     this.lastDial = undefined;
     return opened;
+  }
+
+  #end(generation: OwnedGeneration, cause: Cause, how: (parts: RetirementParts) => Ending): Promise<unknown> {
+    const parts: RetirementParts = {
+      generation,
+      cause,
+      isDescribed: 'transport' in this.#recipe,
+      hadSession: generation.session === 'carried',
+      timeouts: this.#timeouts,
+      linger: (ms) => this.#linger(ms),
+      superseded: () => this.#superseded(parts),
+    };
+    this.#retired.set(parts, () => {});
+    const { cleared, ended } = how(parts);
+    this.#clearing.set(parts, cleared);
+    this.#inBackground(ended);
+    this.#inBackground(cleared);
+    return cleared;
+  }
+
+  async #superseded(parts: RetirementParts): Promise<void> {
+    if (this.#finishing || !this.#retired.has(parts)) return;
+    await new Promise<void>((resolve) => this.#retired.set(parts, resolve));
+  }
+
+  #supersede(): void {
+    for (const go of this.#retired.values()) go();
+    this.#retired.clear();
   }
 
   /** Leaves nothing behind when it fails. */
@@ -135,8 +164,16 @@ export class OwnedLine implements Line {
       return generation;
     } catch (error) {
       const failure = dialFailure(error, dial, monitor);
-      await dial.abandon();
-      this.#inBackground(dial.endLate());
+      const endUnused = async (made: OwnedGeneration | undefined) => {
+        if (made !== undefined) await this.#end(made, failure.cause, retireUnused);
+      };
+      const ended = endUnused(dial.abandon());
+      const endedLate = dial.madeLate().then(endUnused);
+      const late = withinLimit(() => endedLate, this.#timeouts.closeTimeoutMs);
+      this.#inBackground(late);
+      await ended.catch(() => {});
+      // A `connect` that was told to stop may still be closing what it has made.
+      if (!dial.isDescribed) await late;
       return failure;
     }
   }

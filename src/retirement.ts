@@ -28,9 +28,9 @@ const LINGER_MS = 250;
 
 export interface Ending {
   /** The next generation may begin. Rejects with `ProcessNotEndedError`. */
-  readonly cleared: Promise<void>;
+  readonly cleared: Promise<unknown>;
   /** Nothing of it is left, or it has been waited for long enough. */
-  readonly ended: Promise<void>;
+  readonly ended: Promise<unknown>;
 }
 
 /** Processes of a server that SIGKILL did not end in time. */
@@ -47,9 +47,12 @@ export interface RetirementParts {
   readonly cause: Cause;
   /** The supervisor made the transport; otherwise a `connect` function did. */
   readonly isDescribed: boolean;
+  readonly hadSession: boolean;
   readonly timeouts: Settings['timeouts'];
   /** Waits, but not once the whole connection is being closed: then there is no call to be in the way of. */
   readonly linger: (ms: number) => Promise<void>;
+  /** Waits until the next generation has finished its handshake, or the whole connection is being closed. */
+  readonly superseded: () => Promise<void>;
 }
 
 export function retire(parts: RetirementParts): Ending {
@@ -64,46 +67,58 @@ export function retire(parts: RetirementParts): Ending {
   return retireLost(parts);
 }
 
-/** May the server still have the session of this generation? */
-export function mayHaveSession({
-  generation,
-  cause,
-}: Pick<RetirementParts, 'generation' | 'cause'>): boolean {
-  const { transport, monitor } = generation;
-  return transport?.sessionId !== undefined && !SESSION_IS_GONE.includes(cause) && !monitor.sessionEnded;
+/** What a dial has made that failed: nothing of it was ever used. */
+export function retireUnused(parts: RetirementParts): Ending {
+  const { generation, timeouts } = parts;
+  if (processOf(generation) !== undefined) {
+    const ended = endProcess(parts);
+    return { cleared: ended, ended };
+  }
+  return closeAfter(endSession(generation, Math.min(DELETE_LIMIT_MS, timeouts.closeTimeoutMs)), parts);
 }
 
-/** DELETEs on their way. */
-const deletes = new WeakMap<OwnedGeneration, Promise<unknown>>();
+/** May the server still have a session of this generation, though it was not ended, or could not be (405)? */
+export function sessionMayLive({ generation, cause, hadSession }: RetirementParts): boolean {
+  return hadSession && !SESSION_IS_GONE.includes(cause) && !generation.monitor.sessionEnded;
+}
 
-/** Sends the DELETE that ends a session, or waits for the one that is on its way. Never rejects. */
-export async function endSession(generation: OwnedGeneration, limitMs: number): Promise<void> {
+/** Can the session of this generation still be ended, where the server may have it? */
+export function canEndSession({ generation, cause }: Pick<RetirementParts, 'generation' | 'cause'>): boolean {
+  const { transport, monitor, closed } = generation;
+  if (closed || SESSION_IS_GONE.includes(cause) || monitor.sessionEnded) return false;
+  return transport?.sessionId !== undefined || isLegacySse(generation);
+}
+
+/** Ends what may be in the way of the next generation. Never rejects. */
+export async function makeWay(generation: OwnedGeneration): Promise<void> {
+  if (isLegacySse(generation)) await closeClient(generation, DELETE_LIMIT_MS);
+  else await endSession(generation, DELETE_LIMIT_MS);
+}
+
+/** Its session lives as long as its stream. */
+function isLegacySse({ overHttp, transport }: OwnedGeneration): boolean {
+  return overHttp && transport?.terminateSession === undefined;
+}
+
+/** Sends the DELETE that ends a session, or joins one that is under way. Never rejects. */
+async function endSession(generation: OwnedGeneration, limitMs: number): Promise<void> {
   const { transport, monitor } = generation;
   if (transport?.sessionId === undefined || monitor.sessionEnded) return;
-  await withinLimit(() => {
-    const sent = deletes.get(generation) ?? transport.terminateSession?.() ?? Promise.resolve();
-    deletes.set(generation, sent);
-    return sent.finally(() => deletes.delete(generation));
-  }, limitMs);
+  generation.endingSession ??= withinLimit(() => transport.terminateSession?.(), limitMs).then(() => {
+    generation.endingSession = undefined;
+  });
+  await withinLimit(() => generation.endingSession, limitMs);
 }
 
 /** Never rejects. */
-export async function closeClient({ client, transport }: OwnedGeneration, limitMs: number): Promise<void> {
+async function closeClient(generation: OwnedGeneration, limitMs: number): Promise<void> {
+  const { client, transport } = generation;
   await withinLimit(async () => {
     await (client as unknown as ClientShape).close();
     // A client that lost its transport does not close it.
     await transport?.close();
   }, limitMs);
-}
-
-/** What a failed dial has made: nothing of it was ever used. */
-export async function endNow(generation: OwnedGeneration, timeouts: Settings['timeouts']): Promise<void> {
-  if (processOf(generation) !== undefined) {
-    await endProcess({ generation, cause: 'not-connected', timeouts }).catch(() => {});
-    return;
-  }
-  await endSession(generation, Math.min(DELETE_LIMIT_MS, timeouts.closeTimeoutMs));
-  await closeClient(generation, timeouts.closeTimeoutMs);
+  generation.closed = true;
 }
 
 function processOf({ transport }: OwnedGeneration): StdioTransport | undefined {
@@ -126,20 +141,17 @@ export async function endProcess({
   if (survivors.length > 0) throw new ProcessNotEndedError(survivors, closeTimeoutMs);
 }
 
-function retireAtWish({ generation, timeouts }: RetirementParts): Ending {
-  const { drainTimeoutMs, closeTimeoutMs } = timeouts;
-  const ended = generation
-    .drain(drainTimeoutMs)
-    .then(() => endSession(generation, closeTimeoutMs))
-    .then(() => closeClient(generation, closeTimeoutMs));
-  return { cleared: ended, ended };
+function retireAtWish(parts: RetirementParts): Ending {
+  const { generation, timeouts } = parts;
+  const drained = generation.drain(timeouts.drainTimeoutMs);
+  return closeAfter(
+    drained.then(() => endSession(generation, timeouts.closeTimeoutMs)),
+    parts,
+  );
 }
 
-function retireSilent({ generation, timeouts }: RetirementParts): Ending {
-  const ended = endSession(generation, DELETE_LIMIT_MS).then(() =>
-    closeClient(generation, timeouts.closeTimeoutMs),
-  );
-  return { cleared: ended, ended };
+function retireSilent(parts: RetirementParts): Ending {
+  return closeAfter(endSession(parts.generation, DELETE_LIMIT_MS), parts);
 }
 
 /**
@@ -149,23 +161,48 @@ function retireSilent({ generation, timeouts }: RetirementParts): Ending {
 function retireLost(parts: RetirementParts): Ending {
   const { generation, isDescribed, timeouts, linger } = parts;
   const { drainTimeoutMs, closeTimeoutMs } = timeouts;
-  const isClosed = generation.closed || !generation.overHttp;
-  let ending: Promise<void> | undefined;
-  const end = () => {
-    ending ??= (mayHaveSession(parts) ? endSession(generation, closeTimeoutMs) : Promise.resolve()).then(() =>
-      closeClient(generation, closeTimeoutMs),
-    );
-    return ending;
+  const tell = async () => {
+    if (canEndSession(parts)) await endSession(generation, closeTimeoutMs);
   };
   if (isDescribed) {
-    const ended = generation
+    const isClosed = generation.closed || !generation.overHttp;
+    const told = generation
       .drain(drainTimeoutMs)
       .then(() => (isClosed ? undefined : linger(LINGER_MS)))
-      .then(end);
-    return { cleared: Promise.resolve(), ended };
+      .then(tell);
+    return { cleared: Promise.resolve(), ended: closeAfter(told, parts).ended };
   }
-  const drained = isClosed ? Promise.resolve() : generation.drain(LINGER_MS);
-  const cleared = drained.then(() => (generation.inFlight > 0 ? undefined : end()));
+  let ending: Promise<unknown> | undefined;
+  const end = () => {
+    ending ??= closeAfter(tell(), parts).ended;
+    return ending;
+  };
+  const drained = generation.closed ? Promise.resolve() : generation.drain(LINGER_MS);
+  const cleared = drained.then(() => {
+    const wouldCutCalls = generation.inFlight > 0 && !generation.closed;
+    return wouldCutCalls ? undefined : end();
+  });
   const ended = cleared.then(() => generation.drain(drainTimeoutMs)).then(end);
+  return { cleared, ended };
+}
+
+/**
+ * Closes the client. A closed transport of the SDK sends no DELETE, so one whose session may live stays open for that
+ * until there is a next generation; a client that `connect` made is closed all the same, as a host would.
+ */
+function closeAfter(told: Promise<void>, parts: RetirementParts): Ending {
+  const { generation, isDescribed, timeouts, superseded } = parts;
+  const close = () => closeClient(generation, timeouts.closeTimeoutMs);
+  let isKept = false;
+  const cleared = told.then(async () => {
+    isKept = isDescribed && canEndSession(parts) && !isLegacySse(generation);
+    if (!isKept) await close();
+  });
+  const ended = cleared.then(async () => {
+    if (!isKept) return;
+    generation.monitor.settleAll();
+    await superseded();
+    await close();
+  });
   return { cleared, ended };
 }

@@ -141,12 +141,20 @@ it('case 28: "Session terminated before the request completed" in a 500 is no lo
   await owned.ready();
   const body =
     '{"jsonrpc":"2.0","error":{"code":-32603,"message":"Session terminated before the request completed"}}';
-  for (const tool of ['append', 'read']) {
-    await server.fault({ kind: 'status', status: 500, body, contentType: 'application/json', when: 'after' });
-    const { error } = await settled(callTool(owned, tool, { key: tool }));
-    expect(error).toMatchObject({ code: 500 });
-    expect(server.ledger.runs(tool), '0 replays').toBe(1);
-  }
+  const fault = {
+    kind: 'status',
+    status: 500,
+    body,
+    contentType: 'application/json',
+    when: 'after',
+  } as const;
+  await server.fault(fault);
+  const { error } = await settled(callTool(owned, 'append', { key: 'append' }));
+  expect(error).toMatchObject({ code: 'outcome-unknown', cause: { code: 500 } });
+  expect(server.ledger.runs('append'), '0 replays').toBe(1);
+  await server.fault(fault);
+  await callTool(owned, 'read', { key: 'read' });
+  expect(server.ledger.runs('read'), 'harmless, so once more').toBe(2);
   expect([server.ledger.initializes(), owned.handle.generation]).toEqual([1, 1]);
 });
 

@@ -3,7 +3,7 @@
 import { SdkErrorCode } from '@modelcontextprotocol/client';
 import { describe, expect, it } from 'vitest';
 import { NO_CALL } from '../../src/evidence/failure.ts';
-import { UNWRITTEN } from '../../src/evidence/stdio.ts';
+import { UNWRITTEN, WRITE_CUT } from '../../src/evidence/stdio.ts';
 import { judge, type Row, say } from './judge.ts';
 import { fetchFailed, schemaError, syntaxError, system, terminated, v1, v2 } from './sdk-errors.ts';
 
@@ -56,6 +56,11 @@ describe('never sent', () => {
       () => Object.assign(new Error('write EPIPE'), { code: UNWRITTEN }),
       'lost none unwritten',
     ],
+    [
+      'stdin of our own child: the write failed after it had begun',
+      () => Object.assign(new Error('write EPIPE'), { code: WRITE_CUT }),
+      'lost unknown request-cut',
+    ],
     ['an empty code', () => Object.assign(new Error('x'), { code: '' }), 'suspect unknown unrecognised'],
     ['a bare EPIPE may be a socket’s', () => system('EPIPE', 'write'), 'suspect unknown request-cut'],
   ]);
@@ -102,6 +107,13 @@ describe('system errors that leave open whether it ran', () => {
   const open: [code: string, syscall?: string][] = [
     ['ECONNRESET', 'read'],
     ['ECONNRESET'], // TLS handshake cut
+    // The network goes away in the midst of an answer: codes of the connect phase, of another call.
+    ['EHOSTUNREACH', 'read'],
+    ['ENETUNREACH', 'write'],
+    ['ENETUNREACH', 'read'],
+    ['ECONNREFUSED', 'read'],
+    ['ETIMEDOUT', 'read'],
+    ['ETIMEDOUT'],
     ['EPIPE', 'write'], // a socket, not the stdin of a child: part of it may have been read
     ['UND_ERR_SOCKET'],
     ['UND_ERR_HEADERS_TIMEOUT'],
@@ -118,6 +130,14 @@ describe('system errors that leave open whether it ran', () => {
   });
 
   table([
+    [
+      'a refused connection that was tried after a reset',
+      () =>
+        fetchFailed(
+          Object.assign(system('ECONNREFUSED', 'connect'), { cause: system('ECONNRESET', 'read') }),
+        ),
+      'suspect unknown request-cut',
+    ],
     [
       'a syscall that is no text',
       () => Object.assign(new Error('x'), { code: 'ECONNRESET', syscall: 7 }),

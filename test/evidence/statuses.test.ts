@@ -102,6 +102,8 @@ it.each(['v1', 'v2'] as const)(
 
 const REFUSED: Expected = 'usable none http-refused';
 const UNKNOWN: Expected = 'suspect unknown http-error';
+/** The execution is unknown, and one of them says nothing about the session behind it. */
+const GATEWAY: Expected = 'usable unknown gateway-error';
 const STATUSES: Record<number, Expected> = {
   302: UNKNOWN,
   303: UNKNOWN,
@@ -120,13 +122,16 @@ const STATUSES: Record<number, Expected> = {
   421: UNKNOWN,
   425: UNKNOWN,
   499: UNKNOWN,
-  500: UNKNOWN,
-  501: UNKNOWN,
-  502: UNKNOWN,
+  500: GATEWAY,
+  501: GATEWAY,
+  502: GATEWAY,
   // Busy, by its own word: the session stays, and nothing is probed for it.
   503: 'usable unknown http-error',
-  504: UNKNOWN,
-  520: UNKNOWN,
+  504: GATEWAY,
+  505: GATEWAY,
+  520: GATEWAY,
+  524: GATEWAY,
+  599: GATEWAY,
 };
 
 describe.each(POSTS)('%s: the other statuses', (_sdk, http) => {
@@ -142,7 +147,35 @@ describe.each(POSTS)('%s: the other statuses', (_sdk, http) => {
 
   it('500 that says "Session terminated before the request completed": it may have run', () => {
     const body = rpcBody(-32603, 'Session terminated before the request completed');
-    expect(say(judge(http(500, body)))).toBe(UNKNOWN);
+    expect(say(judge(http(500, body)))).toBe(GATEWAY);
+    const ownId = JSON.stringify({ ...JSON.parse(body), id: 7 });
+    expect(say(judge(http(500, ownId), { requestId: 7 }))).toBe(GATEWAY);
+  });
+});
+
+describe.each(POSTS)('%s: a 5xx whose body is a JSON-RPC error', (_sdk, http) => {
+  const answer = (id: unknown, message = 'Internal error') =>
+    JSON.stringify({ jsonrpc: '2.0', error: { code: -32603, message }, id });
+
+  it('with this call’s id is its answer', () => {
+    for (const status of [500, 502, 503, 504, 524]) {
+      for (const [id, requestId] of [
+        [7, 7],
+        ['7', 7],
+        ['a', 'a'],
+        [0, 0],
+      ] as const) {
+        expect(say(judge(http(status, answer(id)), { requestId }))).toBe('usable answered rpc-error');
+      }
+    }
+  });
+
+  it('with another id, or none, is the gateway’s', () => {
+    for (const body of [answer(8), answer(null), answer(undefined), answer({ id: 7 }), answer([7])]) {
+      expect(say(judge(http(500, body), { requestId: 7 }))).toBe(GATEWAY);
+    }
+    expect(say(judge(http(500, answer(7)))), 'adopted: nobody knows its id').toBe(GATEWAY);
+    expect(say(judge(http(503, answer(8)), { requestId: 7 }))).toBe('usable unknown http-error');
   });
 });
 

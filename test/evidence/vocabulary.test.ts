@@ -4,11 +4,12 @@ import { describe, expect, it } from 'vitest';
 import {
   CAUSES,
   type Cause,
+  type DemandedOperation,
   type Evidence,
-  type Execution,
   isEvidence,
   isStricken,
-  maySendAgain,
+  mayBeSent,
+  type Ownership,
   type ReplayPolicy,
 } from '../../machines/vocabulary.ts';
 
@@ -26,19 +27,27 @@ const STRIKES_BEFORE_PROOF: Record<Cause, boolean> = {
   'answer-lost': true,
   timeout: false, // the server may be slow, and the caller asked for this end
   heartbeat: false,
+  'host-slept': false,
   deaf: false,
   aborted: false,
   unauthorized: false,
   'http-refused': false,
   'http-error': false,
+  'gateway-error': false,
+  redirected: false,
   'malformed-answer': false,
   'rpc-error': false,
   unsupported: false,
   unrecognised: false,
   replaced: false,
   requested: false,
+  'not-ended': false,
   closed: false,
 };
+/** A gateway failed before a connection of ours: nothing is wrong with the connection, and the answer is lost. */
+const STRIKES_A_USABLE_ONE_OF_OURS: readonly Cause[] = ['gateway-error'];
+
+const OWNERSHIPS: readonly Ownership[] = ['supervisor', 'caller-client', 'caller-session'];
 const EACH_CAUSE = Object.entries(STRIKES_BEFORE_PROOF) as [Cause, boolean][];
 
 it('the causes are these', () => {
@@ -47,27 +56,31 @@ it('the causes are these', () => {
 
 describe.each(EACH_CAUSE)('%s', (cause, strikes) => {
   it.each(['none', 'unknown', 'answered'] as const)('execution %s', (execution) => {
-    expect(isStricken({ connection: 'lost', execution, cause })).toBe(true);
-    expect(isStricken({ connection: 'suspect', execution, cause })).toBe(strikes);
-    expect(isStricken({ connection: 'usable', execution, cause })).toBe(false);
+    for (const ownership of OWNERSHIPS) {
+      expect(isStricken({ connection: 'lost', execution, cause }, ownership)).toBe(true);
+      expect(isStricken({ connection: 'suspect', execution, cause }, ownership)).toBe(strikes);
+      const usable = ownership === 'supervisor' && STRIKES_A_USABLE_ONE_OF_OURS.includes(cause);
+      expect(isStricken({ connection: 'usable', execution, cause }, ownership)).toBe(usable);
+    }
   });
 });
 
-/** Proven unrun, or declared harmless to repeat; `answered` is an end, and `never` is never. */
-const MAY_BE_SENT_AGAIN: Record<ReplayPolicy, Record<Execution, boolean>> = {
-  safe: { none: true, unknown: true, answered: false },
-  'if-unsent': { none: true, unknown: false, answered: false },
-  never: { none: false, unknown: false, answered: false },
+/** Never sent, proven unrun, or declared harmless to repeat; `answered` is an end, and `never` is never again. */
+const MAY_BE_SENT: Record<ReplayPolicy, Record<DemandedOperation['execution'], boolean>> = {
+  safe: { unsent: true, none: true, unknown: true, answered: false },
+  'if-unsent': { unsent: true, none: true, unknown: false, answered: false },
+  never: { unsent: true, none: false, unknown: false, answered: false },
 };
 
 it.each(
-  Object.entries(MAY_BE_SENT_AGAIN).flatMap(([policy, row]) =>
+  Object.entries(MAY_BE_SENT).flatMap(([policy, row]) =>
     Object.entries(row).map(
-      ([execution, may]) => [policy as ReplayPolicy, execution as Execution, may] as const,
+      ([execution, may]) =>
+        [policy as ReplayPolicy, execution as DemandedOperation['execution'], may] as const,
     ),
   ),
-)('%s, execution %s: may be sent again: %s', (policy, execution, may) => {
-  expect(maySendAgain(policy, execution)).toBe(may);
+)('%s, execution %s: may be sent: %s', (policy, execution, may) => {
+  expect(mayBeSent({ kind: 'tool', policy, execution })).toBe(may);
 });
 
 describe('evidence that a host’s own rule returned', () => {

@@ -1,11 +1,12 @@
 // Owned, Streamable HTTP: an answer that can no longer come settles its call at once, not at its timeout (60 s).
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cut, startProxy } from '../support/fault-proxy.ts';
+import { deferred } from '../support/deferred.ts';
+import { type Cut, NO_LISTEN_STREAM, startProxy } from '../support/fault-proxy.ts';
 import type { Fault } from '../support/faults.ts';
 import { startServer, type TestServer } from '../support/http-server.ts';
-import { callTool, expectEnding, http, own, type Settled, settled } from '../support/owned.ts';
-import { startRelay, type TcpRelay } from '../support/tcp-relay.ts';
+import { callTool, expectEnding, http, type Owned, own, type Settled, settled } from '../support/owned.ts';
+import { startRelay } from '../support/tcp-relay.ts';
 import { until } from '../support/until.ts';
 
 const MINUTE = 60_000;
@@ -32,6 +33,7 @@ describe('settles within 250 ms of', () => {
   ];
   it.each(cuts)('%s, with the call running', async (_name, how) => {
     await using proxy = await startProxy(server.port);
+    proxy.always('GET', NO_LISTEN_STREAM);
     await using owned = own(http(proxy.url()));
     await owned.ready();
     server.ledger.clear();
@@ -50,7 +52,9 @@ describe('settles within 250 ms of', () => {
     ['a 202 after the server ran it', { kind: 'accept202', when: 'after' }],
   ];
   it.each(faults)('%s', async (_name, fault) => {
-    await using owned = own(http(server.url));
+    await using proxy = await startProxy(server.port);
+    proxy.always('GET', NO_LISTEN_STREAM);
+    await using owned = own(http(proxy.url()));
     await owned.ready();
     server.ledger.clear();
     await server.fault(fault);
@@ -79,15 +83,18 @@ describe('settles within 250 ms of', () => {
     resumable.ledger.clear();
     let lastGet = 0;
     let gets = proxy.gets;
-    const watch = setInterval(() => {
+    const look = () => {
       if (proxy.gets > gets) lastGet = Date.now();
       gets = proxy.gets;
-    }, 2);
+    };
+    const watch = setInterval(look, 2);
     proxy.always('GET', { kind: 'answer', status, forwarded: false });
-    const call = settled(callTool(owned, 'append', { key: 'x', holdMs: 4_000 }, MINUTE));
-    await until(() => resumable.ledger.runs('x') === 1);
-    await cutAnswer(relay);
-    const end = await call;
+    const call = resumableCall(owned, 4_000);
+    await call.canBeResumed;
+    expect(relay.cut('"tools/call"')).toBe(1);
+    const end = await call.settled;
+    look();
+    look();
     clearInterval(watch);
     expect(end.ms).toBeLessThan(10_000);
     expectSoonAfter(lastGet, end);
@@ -106,12 +113,12 @@ describe('settles within 250 ms of', () => {
       lostAt ||= at;
     });
     await until(() => store.ledger.count('get') === 1);
-    const call = settled(callTool(owned, 'append', { key: 'x', holdMs: 4_000 }, MINUTE));
+    const call = resumableCall(owned, 4_000);
+    await call.canBeResumed;
     await until(() => store.ledger.runs('x') === 1);
-    await new Promise((resolve) => setTimeout(resolve, 50)); // the event id has been read
     const killedAt = Date.now();
     await store.kill();
-    const end = await call;
+    const end = await call.settled;
     expect(end.at - killedAt, 'not at its timeout').toBeLessThan(5_000);
     expectSoonAfter(lostAt, end);
     expectEnding(end, { unknown: ['answer-lost', 'connection-closed', 'request-cut'] });
@@ -130,10 +137,10 @@ describe('does not settle', () => {
     await using owned = own(http(proxy.url()));
     await until(() => proxy.openStreams === 1);
     resumable.ledger.clear();
-    const call = settled(callTool(owned, 'append', { key: 'x', holdMs: 800 }, MINUTE));
-    await until(() => resumable.ledger.runs('x') === 1);
-    await cutAnswer(relay);
-    expectEnding(await call, 'answered');
+    const call = resumableCall(owned, 800);
+    await call.canBeResumed;
+    expect(relay.cut('"tools/call"')).toBe(1);
+    expectEnding(await call.settled, 'answered');
     expect(resumable.ledger.runs('x')).toBe(1);
     expect(proxy.posts('tools/call')).toBe(1);
     expect(resumable.ledger.count('get', ({ lastEventId }) => lastEventId !== undefined)).toBeGreaterThan(0);
@@ -158,8 +165,12 @@ describe('does not settle', () => {
   });
 });
 
-/** Behind the proxy, the running answer of a tool call breaks, once the client has read its first event's id. */
-async function cutAnswer(relay: TcpRelay): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(relay.cut('"tools/call"')).toBe(1);
+/** `canBeResumed`: the client has read the first event of its answer. */
+function resumableCall({ handle }: Owned, holdMs: number) {
+  const first = deferred<string>();
+  const call = handle.callTool({ name: 'append', arguments: { key: 'x', holdMs } }, undefined, {
+    timeout: MINUTE,
+    onresumptiontoken: first.resolve,
+  });
+  return { settled: settled(call), canBeResumed: first.promise };
 }

@@ -35,7 +35,7 @@ describe('a handshake that does not succeed', () => {
     ['initialized is never answered', 'timeout', { on: 'notifications/initialized', kind: 'never' }],
     [
       'initialized is refused',
-      'http-error',
+      'gateway-error',
       { on: 'notifications/initialized', kind: 'status', status: 500 },
     ],
   ];

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { killAndSee } from '../support/kill-and-see.ts';
 import { callTool, expectEnding, type Owned, own, settled, stdio } from '../support/owned.ts';
-import { untilGone } from '../support/processes.ts';
+import { isAlive, untilGone } from '../support/processes.ts';
 import { type StdioServer, stdioServer } from '../support/stdio-server.ts';
 import { until } from '../support/until.ts';
 
@@ -165,18 +165,21 @@ describe('the child lives', () => {
     expect(owned.handle.generation).toBe(1);
   });
 
-  it('and stays stopped: the unanswered probe is the loss', async () => {
+  it('and stays stopped: probes that are not answered, and silence, are the loss', async () => {
     await using server = stdioServer();
-    await using owned = own(stdio(server), { liveness: { probeTimeoutMs: 200 } });
+    await using owned = own(stdio(server), {
+      liveness: { probeTimeoutMs: 100, missedProbes: 2, busySilenceMs: 500 },
+    });
     await owned.ready();
     const first = server.server();
     process.kill(first, 'SIGSTOP');
     expectEnding(await settled(callTool(owned, 'append', { key: 'x' }, 200)), { passes: { code: -32001 } });
     await until(() => owned.handle.state === 'lost');
+    expect(owned.transitions.at(-1)).toEqual({ to: 'lost', cause: 'timeout' });
     await callTool(owned, 'append', { key: 'later' });
     expect(server.ledger.runs('later')).toBe(1);
     expect(spawns(server)).toBe(2);
-    await untilGone(first, 8_000);
+    expect(isAlive(first), 'gone before the next was spawned').toBe(false);
     expect(server.ledger.runs('x')).toBe(0);
   });
 

@@ -1,5 +1,6 @@
 // Calls that arrive while the connection is being recreated: they wait, or not, each within its one deadline.
 
+import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/http-server.ts';
 import {
@@ -114,18 +115,20 @@ describe('one deadline', () => {
 describe('abort', () => {
   it('while waiting: leaves at once, sends nothing, and counts against no budget', async () => {
     await using owned = await heldInRecreating({ recovery: { maxAttempts: 2 } });
-    const reason = new Error('no longer wanted');
     const controller = new AbortController();
-    let left: unknown;
-    void owned.handle
-      .callTool({ name: 'append', arguments: { key: 'a' } }, undefined, { signal: controller.signal })
-      .catch((error: unknown) => {
-        left = error;
-      });
+    const call = owned.handle.callTool({ name: 'append', arguments: { key: 'a' } }, undefined, {
+      signal: controller.signal,
+    });
+    const left = settled(call);
     await turn();
-    controller.abort(reason);
-    await turn();
-    expect(left).toBe(reason);
+    controller.abort(new Error('no longer wanted'));
+    const { error } = await left;
+    expect(error).toBeInstanceOf(McpError);
+    expect(error).toMatchObject({
+      code: ErrorCode.RequestTimeout,
+      message: 'MCP error -32001: Error: no longer wanted',
+    });
+    expect(owned.handle.state).toBe('recreating');
     expect(owned.handle.status.waiting).toBe(0);
     await server.release();
     await owned.ready();

@@ -27,8 +27,15 @@ const ZERO_OR_MORE = [
   'recovery.initialBackoffMs',
   'recovery.maxBackoffMs',
   'timeouts.drainTimeoutMs',
+  'liveness.silenceMs',
+  'liveness.busySilenceMs',
 ];
-const COUNTS = ['recovery.maxAttempts', 'recovery.maxWaiting', 'liveness.missedHeartbeats'];
+const COUNTS = [
+  'recovery.maxAttempts',
+  'recovery.maxWaiting',
+  'liveness.missedProbes',
+  'liveness.missedHeartbeats',
+];
 const NO_DURATIONS = [-1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, '5', SECRET, null, {}];
 const NO_COUNTS = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, SECRET, null];
 

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSupervisor, InvalidOptionsError, type Supervisor } from '../../src/index.ts';
+import { ownSettings } from '../../src/validation.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
 import { stdioServer } from '../support/stdio-server.ts';
 import { until } from '../support/until.ts';
@@ -68,6 +69,24 @@ describe('own', () => {
       expectRefused(() => own('files', options), path, expected);
       expect(supervisor.connections.size, what).toBe(0);
     }
+  });
+
+  it('missedProbes, and its former name', () => {
+    const settingsOf = (liveness: object) =>
+      ownSettings('files', { transport: { kind: 'http', url }, liveness });
+    const missed = [
+      {},
+      { missedProbes: 5 },
+      { missedHeartbeats: 4 },
+      { missedProbes: 5, missedHeartbeats: 4 },
+    ];
+    expect(missed.map((liveness) => settingsOf(liveness).liveness.missedProbes)).toEqual([3, 5, 4, 5]);
+    expect(settingsOf({}).liveness).toEqual({
+      probeTimeoutMs: 5_000,
+      missedProbes: 3,
+      silenceMs: 30_000,
+      busySilenceMs: 120_000,
+    });
   });
 
   it.each([undefined, null, '', '   ', '\t', 5, {}, []])('name: %j', (name) => {

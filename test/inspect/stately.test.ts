@@ -56,8 +56,10 @@ it('shows each connection and each operation in trouble, under the name of the c
   expect(statesOf(seen, 'files')).toEqual([
     '{"connecting":"opening"}',
     READY,
+    '"lost"',
     // The attempt of the first dial has not been given back yet.
     '{"recreating":"backingOff"}',
+    '{"recreating":"retiring"}',
     '{"recreating":"opening"}',
     READY,
   ]);
@@ -65,11 +67,11 @@ it('shows each connection and each operation in trouble, under the name of the c
   const told = seen.flatMap((event) =>
     event.type === '@xstate.event' && event.sessionId === session ? [event.event] : [],
   );
+  expect(told).toContainEqual({ type: 'lost', generation: 1, cause: 'session-unknown' });
   expect(told).toContainEqual({
-    type: 'lost',
+    type: 'demand',
     generation: 1,
-    cause: 'session-unknown',
-    stricken: { kind: 'tool', policy: 'if-unsent', execution: 'none' },
+    operation: { kind: 'tool', policy: 'if-unsent', execution: 'none' },
   });
 });
 

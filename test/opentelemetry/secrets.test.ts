@@ -3,9 +3,9 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FaultServer } from '../../src/testing/fault-server.ts';
 import { expectNoCrashes } from '../support/crashes.ts';
+import { startProxy } from '../support/fault-proxy.ts';
 import { settled } from '../support/owned.ts';
 import { connectV1 } from '../support/raw-client.ts';
-import { refusingUrl } from '../support/refusing-url.ts';
 import { sharedServer } from '../support/shared-server.ts';
 import { stdioServer } from '../support/stdio-server.ts';
 import { until } from '../support/until.ts';
@@ -60,14 +60,19 @@ it('HTTP: query string, headers, arguments, results, URIs, and what the server a
 });
 
 it('HTTP: nobody there; a handshake that is refused with it', async () => {
-  const nowhere = `${await refusingUrl()}?api_key=${SECRET}`;
-  const recovery = { maxAttempts: 2 };
-  const refused = host.own({ transport: { kind: 'http', url: nowhere }, recovery });
+  const server = shared();
+  await using proxy = await startProxy(server.port);
+  const url = `${proxy.url()}?api_key=${SECRET}`;
+  const recovery = { maxAttempts: 3 };
+  const refused = host.own({ transport: { kind: 'http', url }, recovery });
+  await refused.ping();
+  await proxy.refuse();
   await settled(refused.callTool(call('append')));
   await refused.close();
-  const server = shared();
-  await server.fault({ on: 'initialize', kind: 'status', status: 500, body: SECRET, times: 'always' });
   const failing = host.own({ transport: { kind: 'http', url: server.url }, recovery });
+  await failing.ping();
+  await server.fault({ on: 'initialize', kind: 'status', status: 500, body: SECRET, times: 'always' });
+  await server.evict();
   await settled(failing.callTool(call('append')));
   expect(host.recorder.recreations).toHaveLength(2);
 });

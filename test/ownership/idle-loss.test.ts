@@ -1,4 +1,4 @@
-// A caller-owned session that is lost while nobody calls: found out by a ping, and by nothing more than that.
+// A caller-owned session that is lost while nobody calls: found out by what a ping brings, never by silence.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/http-server.ts';
 import {
@@ -52,23 +52,26 @@ describe.each<Supply>(['v1 client', 'v2 client'])('%s', (supply) => {
     expectNothingUntrue(said);
   });
 
-  it('by heartbeats that nobody answers: the third in a row', async () => {
+  it('not by silence, however long: it is suspect, and answers again', async () => {
     await using mute = await startServer();
     await using mine = await callersClient(supply, mute);
-    const { supervisor } = overheard();
+    const { supervisor, said } = overheard();
     const handle = supervisor.adopt('mine', mine.client as never, {
-      liveness: { heartbeatMs: 30, probeTimeoutMs: 60, missedHeartbeats: 3 },
+      liveness: { heartbeatMs: 20, probeTimeoutMs: 40, missedProbes: 1, silenceMs: 0, busySilenceMs: 80 },
     });
     const states: string[] = [];
     handle.on('transition', ({ to }) => void states.push(to));
     mute.pause();
-    await until(() => handle.state === 'failed-ownership', { what: 'the loss' });
-    expect(handle.status.reason).toBe('heartbeat');
-    expect(states).toEqual(['lost', 'failed-ownership']);
+    await until(() => said.filter((line) => line.includes('Probe unanswered')).length >= 5);
+    expect(handle.status).toMatchObject({ state: 'ready', suspectSince: expect.any(Number) });
     mute.resume();
+    await handle.listTools();
+    await until(() => handle.status.suspectSince === undefined, { what: 'the end of the suspicion' });
     await supervisor.close();
+    expect(states).toEqual(['closing', 'closed']);
     expect(mine.touched).toEqual([]);
     expect([mute.ledger.initializes(), mute.ledger.deletes()]).toEqual([1, 0]);
+    expectNothingUntrue(said);
   });
 
   it('by the stream for messages from the server, which the SDK gives up: one ping', async () => {

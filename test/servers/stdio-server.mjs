@@ -2,6 +2,7 @@
 // running any more, unless it was told to be stubborn.
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { createServer } from './era-v1.mjs';
+import { takeExclusively } from './exclusive.mjs';
 import { Faults, inBandAnswer } from './faults.mjs';
 import { noteDelivered, openLedger } from './ledger.mjs';
 
@@ -10,6 +11,7 @@ const ledger = openLedger(options.ledger);
 const faults = new Faults(options.faults);
 
 ledger.write('spawn', { ppid: process.ppid });
+if (options.exclusive) await takeExclusively(options.exclusive, options.ledger, ledger);
 if (options.stderr) process.stderr.write(options.stderr);
 if (options.stubborn) {
   // Ignores SIGTERM and the end of its stdin; still not for ever.

@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { z } from 'zod';
+import { giveLock } from './exclusive.mjs';
 
 const sleep = (ms) => (ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : undefined);
 const text = (value) => ({ content: [{ type: 'text', text: String(value) }] });
@@ -69,6 +70,29 @@ export function defineTools(server, host, era) {
     run();
     await sleep(args.ms);
   });
+  // The only thread is taken: nothing is read, and so no ping is answered either.
+  tool('block', { ms: z.number() }, undefined, (args, { run }) => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, args.ms);
+    run();
+  });
+  // Says something again and again, and answers late.
+  tool(
+    'speak',
+    { as: z.enum(['log', 'progress', 'elicit']), everyMs: z.number(), times: z.number() },
+    undefined,
+    async (args, { log, progress, elicit }) => {
+      const say = {
+        log: () => log('info', 'still at work'),
+        progress: (step) => progress(step, args.times),
+        // Nobody waits for the answer.
+        elicit: () => void elicit('Still there?').catch(() => {}),
+      };
+      for (let step = 1; step <= args.times; step++) {
+        await sleep(args.everyMs);
+        await say[args.as](step);
+      }
+    },
+  );
   tool('progress', { steps: z.number(), everyMs: z.number() }, undefined, async (args, { run, progress }) => {
     for (let step = 1; step <= args.steps; step++) {
       await progress(step, args.steps);
@@ -141,6 +165,7 @@ function defineStdioTools(tool, { ledger, options }) {
       stdio: args.stdio ?? 'inherit',
     });
     child.unref();
+    if (options.exclusive === 'lock') giveLock(options.ledger, child.pid);
     ledger.write('grandchild', { child: child.pid });
   });
   tool('garbage', {}, undefined, (_args, { run }) => {

@@ -4,6 +4,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { createServer } from './era-v1.mjs';
 import { MemoryEventStore } from './event-store.mjs';
 import { noteDelivered } from './ledger.mjs';
+import { refusesSecond } from './one-session.mjs';
 import { answerUnknownSession } from './unknown-session.mjs';
 
 /** @param {object} host see http-server.mjs */
@@ -50,6 +51,7 @@ export function stateful(host) {
     async serve(req, res, message) {
       const id = req.headers['mcp-session-id'];
       if (req.method === 'POST' && message?.method === 'initialize') {
+        if (refusesSecond(host, sessions, res)) return;
         const session = await open(randomUUID());
         noteDelivered(ledger, message, session.id, req.headers);
         return session.transport.handleRequest(req, res, message);

@@ -2,6 +2,7 @@
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { createServer } from './era-v1.mjs';
 import { noteDelivered } from './ledger.mjs';
+import { refusesSecond } from './one-session.mjs';
 import { answerUnknownSession } from './unknown-session.mjs';
 
 /** @param {object} host see http-server.mjs */
@@ -28,6 +29,7 @@ export function legacySse(host) {
     inSession: (req) => (message) => void sessions.get(idOf(req))?.transport.send(message),
     async serve(req, res, message) {
       if (req.method === 'GET') {
+        if (refusesSecond(host, sessions, res)) return;
         const transport = new SSEServerTransport('/messages', res);
         const id = transport.sessionId;
         const { server, subscribed } = createServer({

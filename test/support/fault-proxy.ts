@@ -37,6 +37,9 @@ export type ProxyAction =
   /** Never answered. */
   | { kind: 'swallow'; forwarded: boolean };
 
+/** To every GET: a Streamable HTTP server without a stream of its own. */
+export const NO_LISTEN_STREAM: ProxyAction = { kind: 'answer', status: 405, forwarded: false };
+
 /** The JSON-RPC method that is hit, or the verbs `GET` and `DELETE`; `'*'` any POST with a method. */
 export type ProxyMatch = string;
 

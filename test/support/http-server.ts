@@ -20,6 +20,8 @@ export interface ServerOptions {
   /** Resumable streams (event ids), reconnected by the client after `retryIntervalMs` (100). */
   eventStore?: boolean;
   retryIntervalMs?: number;
+  /** `http`, `sse`: refuses a second session with this status. */
+  oneSession?: number;
   unknownSession?: UnknownSessionStyle;
   /** 401 without `Authorization: Bearer <this>`. */
   requireAuth?: string;

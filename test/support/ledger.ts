@@ -13,6 +13,7 @@ export interface LedgerEvent {
 
 export type LedgerEventName =
   | 'spawn' // a server process is up
+  | 'clash' // stdio: what exists once was taken: {kind}
   | 'leader' // stdio: the wrapper is up
   | 'grandchild' // stdio: {child} was started by a tool
   | 'request' // came over the wire, whatever became of it: {method, id, session, known, tool?, key?}
@@ -28,6 +29,7 @@ export type LedgerEventName =
   | 'get' // {session, lastEventId, status, path}
   | 'delete' // {session, status}
   | 'stream' // legacy SSE: a stream opened a session
+  | 'refused' // initialize, since there is a session: {status}
   | 'evicted' // {session}
   | 'sigterm'; // a stubborn server got the signal
 

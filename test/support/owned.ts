@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import {
+  type Connect,
   type ConnectionState,
   createSupervisor,
   type OwnedConnection,
@@ -26,12 +27,15 @@ export interface Owned {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** What an owned connection is made from. */
+export type OwnedRecipe = OwnedTransport | Connect;
+
 /** One owned connection in a supervisor of its own, with durations for tests. */
-export function own(transport: OwnedTransport, settings: OwnedSettings = {}): Owned {
+export function own(recipe: OwnedRecipe, settings: OwnedSettings = {}): Owned {
   const { logger, setup, recovery, timeouts, liveness, ...rest } = settings;
   const supervisor = createSupervisor({ clientInfo: { name: 'test-host', version: '1.0.0' }, logger, setup });
   const handle = supervisor.own('files', {
-    transport,
+    ...(typeof recipe === 'function' ? { connect: recipe } : { transport: recipe }),
     recovery: { initialBackoffMs: 10, maxBackoffMs: 50, coolDownMs: 50, ...recovery },
     timeouts: { connectTimeoutMs: 5_000, drainTimeoutMs: 1_000, closeTimeoutMs: 1_000, ...timeouts },
     liveness: { probeTimeoutMs: 1_000, ...liveness },

@@ -10,6 +10,8 @@ export interface StdioServerOptions {
   leaderExitsAfterMs?: number;
   /** Ignores SIGTERM and the end of its stdin (for 60 s at most). */
   stubborn?: boolean;
+  /** It takes a lock file or a port, and exits with code 1 if another process has it; a grandchild is given the lock. */
+  exclusive?: 'lock' | 'port';
   /** Written to stderr at the start. */
   stderr?: string;
   pages?: number;
