@@ -5,23 +5,19 @@ export const CONFIG_SURVIVORS: readonly { readonly mutant: string; readonly reas
     reason: 'A connection is either its caller’s or the supervisor’s: only one of the two guards can hold.',
   },
   {
-    mutant: 'connection.connecting: begin in checking',
-    reason: 'Every way in names the inner state; XState wants an `initial` all the same.',
-  },
-  {
-    mutant: 'connection.ready on reconnect: to #connection.recreating.backingOff',
-    reason: 'Its attempts were just given back, so it waits for nothing and opens at once.',
+    mutant: 'connection.ready on reconnect: to #connection.recreating.retiring',
+    reason: 'Its attempts were just given back, so it waits for no delay.',
   },
   {
     mutant: 'connection.ready on reconnect: rememberLoss before the action before it',
     reason: 'Neither writes what the other does.',
   },
   {
-    mutant: 'connection.ready.probing probe onDone 1: forgetDemand before the action before it',
-    reason: 'Neither writes what the other does.',
+    mutant: 'connection.ready.probing probe onDone 2: announceProbe before the action before it',
+    reason: 'What is emitted names the generation only.',
   },
   {
-    mutant: 'connection.ready.probing probe onDone 1: announceProbe before the action before it',
+    mutant: 'connection.ready.suspect on heard: announceMessage before the action before it',
     reason: 'What is emitted names the generation only.',
   },
   {
@@ -34,7 +30,7 @@ export const CONFIG_SURVIVORS: readonly { readonly mutant: string; readonly reas
   },
   {
     mutant: 'connection.lost on reconnect: to #connection.recreating.backingOff',
-    reason: 'Its attempts were just given back, so it waits for nothing and opens at once.',
+    reason: 'Its attempts were just given back, so it waits for no delay.',
   },
   {
     mutant: 'operation.sending entry: send before the action before it',

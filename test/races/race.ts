@@ -165,6 +165,9 @@ export abstract class Race {
     if (this.handle.state === 'closing') return true;
     const transport = pick(this.server.transports, which);
     if (what === 'answer' || transport === undefined) return false;
+    // A dial may wait for the end of what was before it, also of a dial that was given up.
+    const isDialled = this.handle.state === 'connecting' || this.handle.state === 'recreating';
+    if (what === 'close' && !transport.closed && isDialled) return true;
     // A call that it strikes may want the connection.
     return transport.isBusy || !this.isOlder(transport);
   }
