@@ -34,7 +34,7 @@ export class OwnedLine implements Line {
   readonly #used = new WeakSet<object>();
   readonly #lingering = new Set<() => void>();
   #finishing = false;
-  /** What is being opened, and what is being ended off the path of any call. */
+  /** Dials that are under way, and endings that no call waits for. */
   readonly #background = new Set<Promise<unknown>>();
   /** Retired generations, and what the next one waits for; undefined where that could not be reached. */
   readonly #clearing = new Map<RetirementParts, Promise<unknown> | undefined>();
@@ -185,7 +185,7 @@ export class OwnedLine implements Line {
     return { cause, permanent, retryAfterMs };
   }
 
-  /** Not once the connection is being closed: then there is nobody to be in the way of. */
+  /** Returns at once when the connection is being closed: then no call is to be spared. */
   async #linger(ms: number): Promise<void> {
     if (this.#finishing) return;
     await new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** Asks a generation for a sign of life. Any answer at all is one, and so is any message that comes meanwhile. */
+/** Asks a generation for a sign of life. Any answer is one, and so is any message that comes meanwhile. */
 import type { ProbeInput, ProbeOutcome } from '../machines/connection.machine.ts';
 import type { Cause, Evidence } from '../machines/vocabulary.ts';
 import type { Generation } from './generation.ts';

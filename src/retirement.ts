@@ -9,15 +9,15 @@ import type { ClientShape } from './transports/client-shape.ts';
 import type { StdioTransport } from './transports/stdio.ts';
 import { withinLimit } from './within-limit.ts';
 
-/** The server has said that it does not know these sessions: there is nothing to DELETE. */
+/** The server does not know the session any more: there is nothing to DELETE. */
 const SESSION_IS_GONE: readonly Cause[] = ['session-unknown', 'session-rejected', 'session-error'];
 
 const AT_THE_HOSTS_WISH: readonly Cause[] = ['requested', 'closed'];
 
-/** The server may be alive, and answers nothing: it is told once, and not waited for. */
+/** A silent server may be alive: it gets one DELETE, and its calls are not waited for. */
 const SILENCE: readonly Cause[] = ['timeout', 'heartbeat', 'host-slept'];
 
-/** How long a DELETE may hold up the next generation, where no call waits for its server's answer. */
+/** The longest that a DELETE delays the next generation after a loss; `reconnect()` allows `closeTimeoutMs`. */
 export const DELETE_LIMIT_MS = 1_000;
 
 /**
@@ -29,7 +29,7 @@ const LINGER_MS = 250;
 export interface Ending {
   /** The next generation may begin. Rejects with `ProcessNotEndedError`. */
   readonly cleared: Promise<unknown>;
-  /** Nothing of it is left, or it has been waited for long enough. */
+  /** The generation has ended, or its limits have passed. */
   readonly ended: Promise<unknown>;
 }
 
@@ -67,7 +67,7 @@ export function retire(parts: RetirementParts): Ending {
   return retireLost(parts);
 }
 
-/** What a dial has made that failed: nothing of it was ever used. */
+/** Ends what a failed dial has made. No call has used it. */
 export function retireUnused(parts: RetirementParts): Ending {
   const { generation, timeouts } = parts;
   if (processOf(generation) !== undefined) {
@@ -125,7 +125,7 @@ function processOf({ transport }: OwnedGeneration): StdioTransport | undefined {
   return transport !== undefined && 'processEnd' in transport ? (transport as StdioTransport) : undefined;
 }
 
-/** A process that lives is asked first; what a dead one left behind has no one to ask. */
+/** A living leader is asked first; descendants of a dead one are killed at once. */
 export async function endProcess({
   generation,
   cause,
@@ -155,8 +155,8 @@ function retireSilent(parts: RetirementParts): Ending {
 }
 
 /**
- * What is known to be gone holds nobody up. Calls whose exchange is open may still be answered, so the client is
- * closed after them; one that `connect` made is closed first, unless that would cut such a call.
+ * A loss delays the next generation as little as it can. Calls whose exchange is open may still be answered, so the
+ * client is closed after them. A client that `connect` made is closed first, unless that would cut such a call.
  */
 function retireLost(parts: RetirementParts): Ending {
   const { generation, isDescribed, timeouts, linger } = parts;

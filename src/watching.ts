@@ -1,4 +1,4 @@
-/** What is watched of a connection while it is ready: heartbeats, sleeps of the host, and rows of probes. */
+/** Watches a connection while it is ready: sends heartbeats, follows the host's sleeps and rows of probes. */
 import type { ConnectionActor } from './connection-actor.ts';
 import type { Generations } from './generations.ts';
 import { hostSleep } from './host-sleep.ts';
@@ -37,7 +37,7 @@ export class Watching {
     hostSleep.unwatch();
   }
 
-  /** What is in flight as a row of probes begins has a right to its own deadline. */
+  /** Calls that are in flight as a row of probes begins keep their own deadlines. */
   probeBegins(): void {
     if (this.#isDoubted) return;
     this.#isDoubted = true;
