@@ -102,8 +102,11 @@ export class LentGeneration implements Generation {
       (error: unknown) => {
         this.inFlight--;
         borrowed?.release();
+        const overdue = borrowed?.overdue() === true;
         const shape = shapeOf(error);
-        if (shape.isRpc && !isTimeout(shape, false)) this.#heard();
+        // SDK v1 gives its own time-outs and aborts the shape of an answer.
+        const isOurs = call.options?.signal?.aborted === true || isTimeout(shape, overdue);
+        if (shape.isRpc && !isOurs) this.#heard();
         return onFailure({
           call,
           generation: this,
@@ -114,7 +117,7 @@ export class LentGeneration implements Generation {
           reached: 'endpoint',
           // Nobody has counted the requests that the caller's client made of this call.
           earlierLegMayHaveRun: mayTakeSeveralRequests(this.#supplied),
-          overdue: borrowed?.overdue() === true,
+          overdue,
         });
       },
     );

@@ -21,13 +21,13 @@ async function expectTheSame({ ledger }: Reached, owned: Owned): Promise<void> {
   expect(owned.states()).not.toContain('lost');
 }
 
-describe.concurrent.each(WAYS)('%s', (_way, reach) => {
+describe.each(WAYS)('%s', (_way, reach) => {
   it('a call times out while the server is busy with it: it finishes, and the connection stays', async () => {
     await using reached = await reach();
     await using owned = own(reached.recipe, { liveness });
     await owned.ready();
     const before = Date.now();
-    expectEnding(await settled(callTool(owned, 'block', { key: 'x', ms: 2_000 }, 200)), TIMED_OUT);
+    expectEnding(await settled(callTool(owned, 'block', { key: 'x', ms: 1_500 }, 200)), TIMED_OUT);
     await until(() => owned.handle.status.suspectSince !== undefined, { what: 'the suspicion' });
     expect(owned.handle.status.suspectSince).toBeGreaterThanOrEqual(before);
     await until(() => reached.ledger.runs('x') === 1, { what: 'the end of the work' });
