@@ -13,6 +13,10 @@ export const CONFIG_SURVIVORS: readonly { readonly mutant: string; readonly reas
     reason: 'Neither writes what the other does.',
   },
   {
+    mutant: 'connection.ready.probing probe onDone 1: announceProbe before the action before it',
+    reason: 'What is emitted names the generation only.',
+  },
+  {
     mutant: 'connection.ready.probing probe onDone 2: announceProbe before the action before it',
     reason: 'What is emitted names the generation only.',
   },

@@ -5,7 +5,8 @@ import { endingError } from '../../src/trouble-errors.ts';
 
 export const ANSWER = { content: [] };
 export const SDK_ERROR = new Error('as the SDK threw it');
-export const SIGNAL = AbortSignal.abort(new Error('the reason of the caller'));
+/** What src/abort-error.ts makes of it, the raw SDK's error, has tests of its own. */
+export const ABORTED = new Error('as the raw SDK tells of an abort');
 
 /** `sends`: how often it was sent, counted from outside. */
 export function whatCallerGets(
@@ -14,6 +15,7 @@ export function whatCallerGets(
   sends: number,
 ): unknown {
   if (state === 'answered') return ANSWER;
+  if (state === 'cancelled') return ABORTED;
   return endingError(state, unavailability, {
     connection: 'files',
     ownership,
@@ -23,7 +25,7 @@ export function whatCallerGets(
       params: {},
       ask: async () => ANSWER,
       schema: undefined,
-      options: { signal: SIGNAL },
+      options: undefined,
       timeoutMs: 60_000,
       startedAt: 0,
       observer: undefined,

@@ -9,7 +9,7 @@ import {
   OutcomeUnknownError,
 } from '../../src/errors.ts';
 import type { OperationDriver } from '../machines/operation-driver.ts';
-import { ANSWER, SDK_ERROR, SIGNAL } from './operation-ends.ts';
+import { ABORTED, ANSWER, SDK_ERROR } from './operation-ends.ts';
 import { OPERATION_EVENTS, type OperationEventName } from './operation-fixtures.ts';
 import type { OperationOracle } from './operation-oracle.ts';
 import type { CallerGets } from './operation-table.ts';
@@ -30,7 +30,7 @@ const truthful =
 export const ASSERTIONS: Readonly<Record<CallerGets, (got: unknown, oracle: OperationOracle) => boolean>> = {
   'the answer': (got) => got === ANSWER,
   "the SDK's own error, untouched": (got) => got === SDK_ERROR,
-  "the signal's own reason": (got) => got === SIGNAL.reason,
+  "its own abort, in the raw SDK's shape": (got) => got === ABORTED,
   CallerOwnedConnectionLostError: truthful(CallerOwnedConnectionLostError),
   OutcomeUnknownError: (got) => got instanceof OutcomeUnknownError,
   ConnectionUnavailableError: truthful(ConnectionUnavailableError),

@@ -25,7 +25,7 @@ export type OperationStateName =
 export type CallerGets =
   | 'the answer'
   | "the SDK's own error, untouched"
-  | "the signal's own reason"
+  | "its own abort, in the raw SDK's shape"
   | 'CallerOwnedConnectionLostError'
   | 'OutcomeUnknownError'
   | 'ConnectionUnavailableError'
@@ -56,7 +56,7 @@ export const OPERATION_STATES: Readonly<Record<OperationStateName, StateFacts>> 
       closed: 'ConnectionClosedError',
     },
   },
-  cancelled: { callerGets: "the signal's own reason" },
+  cancelled: { callerGets: "its own abort, in the raw SDK's shape" },
   'timed-out': { callerGets: 'ConnectionUnavailableError' },
 };
 
