@@ -296,6 +296,7 @@ export const connectionMachine = setup({
       event.type === 'demand' && event.generation === context.generation && mayBeSent(event.operation),
     isCurrentGeneration: ({ context, event }) =>
       'generation' in event && event.generation === context.generation,
+    hostSlept: ({ event }) => event.type === 'suspected' && event.cause === 'host-slept',
     isMoreThanSilence: ({ event }) => event.type === 'suspected' && !OF_SILENCE.includes(event.cause),
     probeProvesLoss: ({ context }, { verdict, silence }: ProbeOutcome) =>
       verdict === 'lost' || (verdict === 'unanswered' && isLostBySilence(context, silence)),
@@ -488,6 +489,15 @@ export const connectionMachine = setup({
             onError: {
               target: 'steady',
               actions: ['clearSuspicion', { type: 'announceProbe', params: { suspect: false } }],
+            },
+          },
+          on: {
+            // What was asked before the sleep, or by a heartbeat on waking up, does not stand for the probe after it.
+            suspected: {
+              guard: and(['isCurrentGeneration', 'hostSlept']),
+              target: 'probing',
+              reenter: true,
+              actions: { type: 'rememberSuspicion', params: ({ event }) => ({ cause: event.cause }) },
             },
           },
         },
