@@ -302,7 +302,7 @@ export const connectionMachine = setup({
       verdict === 'lost' || (verdict === 'unanswered' && isLostBySilence(context, silence)),
     probeIsUnanswered: (_, { verdict }: ProbeOutcome) => verdict === 'unanswered',
     wasEverReady: ({ context }) => context.generation > 0,
-    isPastFirstDial: ({ context }) => context.attempts > 1,
+    aDialHasFailed: ({ context }) => context.cause !== null,
     budgetIsSpent: ({ context }) => context.attempts >= context.maxAttempts,
     budgetIsLeft: ({ context }) => context.attempts < context.maxAttempts,
     needsNoBackoff: ({ context }) => context.attempts === 0 && context.retryAfterMs === 0,
@@ -391,7 +391,7 @@ export const connectionMachine = setup({
     connecting: {
       entry: { type: 'announce', params: { state: 'connecting' } },
       // The first dial may take as long as it likes: `npx` may have to download its package.
-      after: { window: { guard: 'isPastFirstDial', target: 'exhausted' } },
+      after: { window: { guard: and(['ownedBySupervisor', 'aDialHasFailed']), target: 'exhausted' } },
       on: { close: { target: 'closing' } },
       initial: 'opening',
       states: {

@@ -19,7 +19,8 @@ export const EVENT_GROUPS = {
   reconnect: ['reconnect'],
   lost: ['lost', 'lost, closed'],
   'suspected, by silence': ['suspected, timeout', 'suspected, heartbeat'],
-  'suspected, by more': ['suspected, deaf', 'suspected, host-slept'],
+  'suspected, by more': ['suspected, deaf'],
+  'suspected, the host slept': ['suspected, host-slept'],
   heard: ['heard'],
   'of another generation': [
     'demand, of the generation before',

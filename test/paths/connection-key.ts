@@ -4,11 +4,11 @@ import { stateName } from './state-name.ts';
 
 /**
  * Two snapshots are the same configuration if nothing that can still happen tells them apart. Left out are the number of
- * the generation (reports name it relative to the current one), what only serves to be said (the causes), and outside of
+ * the generation (reports name it relative to the current one), what only serves to be said (which cause it is), and outside of
  * `ready` what is noted there: it is begun anew with each generation.
  */
 export function connectionKey({ status, value, context }: SnapshotFrom<typeof connectionMachine>): string {
-  const { attempts, retryAfterMs, generation, misses, missedProbes, suspicion } = context;
+  const { attempts, retryAfterMs, generation, misses, missedProbes, suspicion, cause } = context;
   const state = stateName(value);
   const noted = state.startsWith('ready')
     ? { misses: Math.min(misses, missedProbes), slept: suspicion === 'host-slept' }
@@ -19,6 +19,7 @@ export function connectionKey({ status, value, context }: SnapshotFrom<typeof co
     attempts,
     waits: retryAfterMs > 0,
     wasReady: generation > 0,
+    failed: state.startsWith('connecting') && cause !== null,
     ...noted,
   });
 }

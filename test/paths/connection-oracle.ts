@@ -73,7 +73,16 @@ export class ConnectionOracle {
     const noted = this.isReady
       ? [Math.min(missed, this.#input.missedProbes), this.suspicion === 'host-slept']
       : [];
-    return JSON.stringify([state, dials, this.#askedToWait, generation > 0, this.windowIsOver, noted]);
+    const failed = state.startsWith('connecting') && this.cause !== null;
+    return JSON.stringify([
+      state,
+      dials,
+      this.#askedToWait,
+      generation > 0,
+      this.windowIsOver,
+      failed,
+      noted,
+    ]);
   }
 
   /** How long the delay before the next dial is: 100 ms, doubled each time up to 400, or what the server asked for. */
@@ -172,7 +181,7 @@ export class ConnectionOracle {
       eager: recreate === 'eager',
       'on demand': recreate === 'on-demand',
       once: event === 'after stable' ? !this.isStable : !this.windowIsOver,
-      'first dial': this.dials <= 1,
+      'no failure': this.cause === null,
       'no wait': this.dials === 0 && !this.#askedToWait,
       'budget left': this.dials < maxAttempts,
       'budget spent': this.dials >= maxAttempts,

@@ -64,7 +64,7 @@ export const CONNECTION_STATES: Readonly<Record<ConnectionStateName, StateFacts>
  * `unsent`, or a policy and what is known of the execution: the operation that demands, if it may be sent (again).
  * `eager`, `on demand`: when the connection is recreated. `was ready`, `never ready`: in any generation.
  * `budget left`: fewer than `maxAttempts` dials since they were given back. `no wait`: none of them yet, and the
- * server did not ask to wait. `first dial`: no more than one of them. `once`: in each stay.
+ * server did not ask to wait. `no failure`: no dial has failed yet. `once`: in each stay.
  * `missed`: with this one, `missedProbes` unanswered probes in a row. `slept`: the probe is about that.
  */
 export type Condition = string;
@@ -80,6 +80,8 @@ export interface Row {
   readonly to: ConnectionStateName;
   /** What the server sees of the old generation, where it has a session: is it told with a DELETE? */
   readonly ends?: 'with DELETE';
+  /** It stays where it is, and what runs there begins anew. */
+  readonly anew?: true;
 }
 
 type Rest = Omit<Row, 'from'>;
@@ -129,16 +131,13 @@ export const CONNECTION_ROWS: readonly Row[] = [
     { whose: 'own', on: 'opened', to: 'ready.steady' },
     ...dialFails('connecting.backingOff'),
     // It may have to download its package.
-    { ...windowPasses, when: 'once, first dial', to: 'connecting.opening' },
+    { ...windowPasses, when: 'once, no failure', to: 'connecting.opening' },
     { ...windowPasses, when: 'once' },
   ),
-  ...from(
-    'connecting.backingOff',
-    { whose: 'own', on: 'after backoff', to: 'connecting.opening' },
-    opening,
-    { ...windowPasses, when: 'once, first dial', to: 'connecting.backingOff' },
-    { ...windowPasses, when: 'once' },
-  ),
+  ...from('connecting.backingOff', { whose: 'own', on: 'after backoff', to: 'connecting.opening' }, opening, {
+    ...windowPasses,
+    when: 'once',
+  }),
   ...from(
     'connecting.checking',
     { whose: 'lent', on: 'verified', to: 'ready.steady' },
@@ -149,10 +148,12 @@ export const CONNECTION_ROWS: readonly Row[] = [
     'ready.steady',
     { whose: 'any', on: 'suspected, by silence', to: 'ready.probing' },
     { whose: 'any', on: 'suspected, by more', to: 'ready.probing' },
+    { whose: 'any', on: 'suspected, the host slept', to: 'ready.probing' },
     { whose: 'any', on: 'after stable', when: 'once', to: 'ready.steady' },
   ),
   ...from(
     'ready.probing',
+    { whose: 'any', on: 'suspected, the host slept', to: 'ready.probing', anew: true },
     { whose: 'any', on: 'after stable', when: 'once', to: 'ready.probing' },
     { whose: 'any', on: 'probe answered', to: 'ready.steady' },
     { whose: 'any', on: 'probe could not be sent', to: 'ready.steady' },
@@ -170,6 +171,7 @@ export const CONNECTION_ROWS: readonly Row[] = [
     'ready.suspect',
     { whose: 'any', on: 'heard', to: 'ready.steady' },
     { whose: 'any', on: 'suspected, by more', to: 'ready.probing' },
+    { whose: 'any', on: 'suspected, the host slept', to: 'ready.probing' },
     { whose: 'any', on: 'after probeDistance', to: 'ready.probing' },
     { whose: 'any', on: 'after stable', when: 'once', to: 'ready.suspect' },
   ),

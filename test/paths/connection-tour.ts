@@ -70,7 +70,7 @@ export class Walk {
     const row = oracle.take(event)!;
     this.rows.push(row);
     this.#same('said', driver.emitted.slice(heard), this.#says(state, row));
-    const entered = row.to === state ? undefined : oracle.facts.runs;
+    const entered = row.to === state && !row.anew ? undefined : oracle.facts.runs;
     this.#same('dials', driver.opens.length - dialled, entered === 'dial' ? 1 : 0);
     this.#same('retirements', driver.retires.length - retired, entered === 'retirement' ? 1 : 0);
     this.#same('probes', driver.probes.length - probed, entered === 'probe' ? 1 : 0);
@@ -141,9 +141,9 @@ export class Walk {
     if (coarse(row.to) !== 'ready') return said;
     if (!wasReady) said.push({ type: 'opened', generation });
     if (row.on === 'heard') said.push({ type: 'cleared', generation });
-    if (from === row.to) return said;
+    if (from === row.to && !row.anew) return said;
     if (row.to === 'ready.probing') said.push({ type: 'suspected', generation, cause: suspicion });
-    if (from !== 'ready.probing') return said;
+    if (from !== 'ready.probing' || row.anew) return said;
     said.push({ type: 'probed', generation, suspect: row.to === 'ready.suspect' });
     return said;
   }
