@@ -35,17 +35,18 @@
  *                         own    connecting.backingOff  open failed [budget left]
  *                         own    exhausted.cooling      open failed [budget spent]
  *                         own    exhausted.cooling      open failed for good
- *                         own    connecting.opening     after window [once, first dial]
+ *                         own    connecting.opening     after window [once, no failure]
  *                         own    exhausted.cooling      after window [once]
  *  connecting.backingOff  own    connecting.opening     after backoff; reconnect
- *                         own    connecting.backingOff  after window [once, first dial]
  *                         own    exhausted.cooling      after window [once]
  *  connecting.checking    lent   ready.steady           verified
  *                         lent   failed-ownership       unverified
  *                         lent   connecting.checking    after window [once]
- *  ready.steady           any    ready.probing          suspected, by silence; suspected, by more
+ *  ready.steady           any    ready.probing          suspected, by silence; suspected, by more;
+ *                                                       suspected, the host slept
  *                         any    ready.steady           after stable [once]
- *  ready.probing          any    ready.probing          after stable [once]
+ *  ready.probing          any    ready.probing          suspected, the host slept
+ *                         any    ready.probing          after stable [once]
  *                         any    ready.steady           probe answered; probe could not be sent
  *                         own    lost                   probe lost [on demand]
  *                         own    recreating.retiring    probe lost [eager, no wait]
@@ -71,7 +72,8 @@
  *                         any    ready.suspect          unanswered, idle; unanswered, idle, silent; unanswered, busy;
  *                                                       unanswered, busy, silent
  *  ready.suspect          any    ready.steady           heard
- *                         any    ready.probing          suspected, by more; after probeDistance
+ *                         any    ready.probing          suspected, by more; suspected, the host slept;
+ *                                                       after probeDistance
  *                         any    ready.suspect          after stable [once]
  *  ready                  own    lost                   lost [on demand]
  *                         own    recreating.retiring    lost [eager, no wait]
