@@ -9,7 +9,10 @@ import type { OwnedTransport, TransportContext } from './transports/recipe.ts';
 export interface RecoveryOptions {
   /** `on-demand` (default): when an operation wants it. `eager`: on every loss. */
   readonly recreate?: 'on-demand' | 'eager' | undefined;
-  /** Dials until the connection has been stable for `stableMs`. Default 10. */
+  /**
+   * Attempts until the connection has been stable for `stableMs`. One attempt dials twice where an old session was in
+   * the way. Default 10.
+   */
   readonly maxAttempts?: number | undefined;
   /** The longest that one recovery may go on; before the first `ready`, what follows the first dial. Default 120 000. */
   readonly windowMs?: number | undefined;
