@@ -8,6 +8,7 @@ import type { Generation } from './generation.ts';
 import type { FailedDial, Line, LineHooks } from './line.ts';
 import type { Settings } from './options.ts';
 import type { OwnedGeneration } from './owned-generation.ts';
+import { neverAnsweredPings } from './probe.ts';
 import { quietly } from './quietly.ts';
 import {
   DELETE_LIMIT_MS,
@@ -103,7 +104,9 @@ export class OwnedLine implements Line {
       const failure = { ...opened, permanent: opened.permanent && !mayClash };
       throw signal.aborted ? failure : this.#noteFailure(failure);
     }
-    opened.bornOfGatewayErrors = this.#retired.at(-1)?.cause === 'gateway-error';
+    const before = this.#retired.at(-1);
+    opened.bornOfGatewayErrors = before?.cause === 'gateway-error';
+    opened.pings.ignored = before !== undefined && neverAnsweredPings(before.generation.pings);
     this.#retired = [];
     this.lastDial = undefined;
     return opened;
