@@ -8,6 +8,7 @@ import type { Generation } from './generation.ts';
 import type { FailedDial, Line, LineHooks } from './line.ts';
 import type { Settings } from './options.ts';
 import type { OwnedGeneration } from './owned-generation.ts';
+import { neverAnsweredPings } from './probe.ts';
 import { quietly } from './quietly.ts';
 import {
   canEndSession,
@@ -42,7 +43,8 @@ export class OwnedLine implements Line {
   readonly #retired = new Map<RetirementParts, () => void>();
   /** A dial since the last `ready` may have begun a session whose id did not reach us. */
   #mayHaveLostSession = false;
-  #lastLoss: Cause | undefined;
+  /** The last generation that was ready, and why it was retired. */
+  #before: Pick<RetirementParts, 'generation' | 'cause'> | undefined;
 
   constructor(recipe: Recipe, identity: Identity, timeouts: Settings['timeouts'], hooks: LineHooks) {
     this.#recipe = recipe;
@@ -63,7 +65,7 @@ export class OwnedLine implements Line {
   }
 
   retire(generation: Generation, cause: Cause): void {
-    this.#lastLoss = cause;
+    this.#before = { generation: generation as OwnedGeneration, cause };
     this.#end(generation as OwnedGeneration, cause, retire);
   }
 
@@ -103,7 +105,8 @@ export class OwnedLine implements Line {
       const failure = { ...opened, permanent: opened.permanent && !(opened.isRefusal && mayClash) };
       throw signal.aborted ? failure : this.#noteFailure(failure);
     }
-    opened.bornOfGatewayErrors = this.#lastLoss === 'gateway-error';
+    opened.bornOfGatewayErrors = this.#before?.cause === 'gateway-error';
+    opened.pings.ignored = this.#before !== undefined && neverAnsweredPings(this.#before.generation.pings);
     this.#mayHaveLostSession = false;
     this.#supersede();
     this.lastDial = undefined;

@@ -18,7 +18,10 @@ export interface PingHabits {
   /** The server answered that it does not know `ping`. */
   unsupported: boolean;
   answered: boolean;
-  /** It answered an operation that was sent after a ping, and never a ping: its silence to one says nothing. */
+  /**
+   * It answered an operation that was sent after a ping, and never a ping: its silence to one says nothing. The
+   * generation after one that never answered a ping begins with it.
+   */
   ignored: boolean;
   /** When a ping was sent that it did not answer, from `Date.now()`. */
   unansweredAt: number | undefined;
@@ -26,6 +29,11 @@ export interface PingHabits {
 
 export function newPingHabits(): PingHabits {
   return { unsupported: false, answered: false, ignored: false, unansweredAt: undefined };
+}
+
+/** Its server never answered a ping, so the next generation's handshake is the operation that it does answer. */
+export function neverAnsweredPings({ answered, unansweredAt }: PingHabits): boolean {
+  return !answered && unansweredAt !== undefined;
 }
 
 export async function probe(
@@ -38,8 +46,8 @@ export async function probe(
   const usable: ProbeOutcome = { verdict: 'usable', cause };
   if (cause === 'heartbeat' && pings.unsupported) return usable;
   noteIgnoredPings(generation);
-  // On a pipe a ping that is never answered can prove nothing; over HTTP it may still bring a 404.
-  if (pings.ignored && !generation.overHttp) return silenceOf(generation, cause);
+  // On a pipe a second ping can prove nothing; over HTTP it may still bring a 404.
+  if (pings.ignored && neverAnsweredPings(pings) && !generation.overHttp) return silenceOf(generation, cause);
 
   const { signsOfLife } = generation;
   let evidence = await attempt(generation, context);
@@ -81,8 +89,7 @@ async function attempt(generation: Generation, context: ProbeContext): Promise<E
 }
 
 function noteIgnoredPings({ pings, answeredSentAt }: Generation): void {
-  if (pings.answered || pings.unansweredAt === undefined) return;
-  if (answeredSentAt > pings.unansweredAt) pings.ignored = true;
+  if (neverAnsweredPings(pings) && answeredSentAt > Number(pings.unansweredAt)) pings.ignored = true;
 }
 
 /** Of a server that never answers a ping only operations tell: while none is unanswered, nothing is amiss. */

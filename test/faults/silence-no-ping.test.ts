@@ -42,6 +42,27 @@ describe.concurrent.each(WAYS)('%s', (_way, reach) => {
     expectNeverLost(reached, owned);
   });
 
+  it('idle for so long that it is lost: the next one is known, and stays', async () => {
+    await using reached = await reach({ faults: [MUTE] });
+    const probes = new ProbeLog();
+    await using owned = own(reached.recipe, {
+      logger: probes.logger,
+      recovery: { recreate: 'eager' },
+      liveness: { heartbeatMs: 20, probeTimeoutMs: 30, missedProbes: 2, silenceMs: 100 },
+    });
+    await owned.ready();
+    await lossOf(owned);
+    await until(() => owned.handle.generation === 2);
+    const pings = reached.ledger.requests('ping');
+    await until(() => reached.ledger.requests('ping') > pings, { what: 'a ping to the next' });
+    const since = performance.now();
+    // Much longer than the silence that was a loss; nobody calls.
+    await until(() => performance.now() - since > 1_500);
+    await callTool(owned, 'append', { key: 'x' });
+    expect(owned.handle).toMatchObject({ state: 'ready', generation: 2 });
+    expect([reached.ledger.initializes(), reached.ledger.runs('x')]).toEqual([2, 1]);
+  });
+
   it('a call that timed out: it is not lost while it answers others', async () => {
     await using reached = await reach({ faults: [MUTE] });
     const probes = new ProbeLog();
