@@ -1,7 +1,7 @@
 /** Turns the failure of a call into evidence: the host's own rule first, then the classifier. */
 import { type Evidence, isEvidence } from '../machines/vocabulary.ts';
 import type { OperationFailure } from './errors.ts';
-import { classify } from './evidence/classify.ts';
+import { bounded, classify } from './evidence/classify.ts';
 import { shapeOf } from './evidence/error-shape.ts';
 import { type CarriedSession, NO_CALL } from './evidence/failure.ts';
 import type { FailedSend, Generation } from './generation.ts';
@@ -23,20 +23,23 @@ export class Judge {
     const { call, generation, error, session, overdue, observed, earlierLegMayHaveRun } = failed;
     const { requestId, reached } = failed;
     const { spec, options } = call;
+    const found = this.#ask(error, spec, session);
     const evidence =
-      this.#ask(error, spec, session) ??
-      classify({
-        error: shapeOf(error),
-        session,
-        aborted: options?.signal?.aborted === true,
-        overdue,
-        transportClosed: generation.closed,
-        earlierLegMayHaveRun,
-        observed,
-        requestId,
-        reached,
-        trust404: this.#options.trust404,
-      });
+      found === undefined
+        ? classify({
+            error: shapeOf(error),
+            session,
+            aborted: options?.signal?.aborted === true,
+            overdue,
+            transportClosed: generation.closed,
+            earlierLegMayHaveRun,
+            observed,
+            requestId,
+            reached,
+            trust404: this.#options.trust404,
+          })
+        : // The host's rule is told of one request.
+          bounded(found, { earlierLegMayHaveRun, reached });
     const process = evidence.connection === 'lost' ? generation.processEnd : undefined;
     return process === undefined ? evidence : { ...evidence, process };
   }

@@ -74,8 +74,8 @@ export interface FailureFacts {
 
 export interface EvidenceOptions {
   /**
-   * Take HTTP 404 to a request that carried a session id as proof that the request did not run. Default true;
-   * switch it off behind a proxy that retries requests on another backend.
+   * Take HTTP 404, and a 400 in which an SDK's server says that it does not know the session, as proof that the
+   * request did not run. Default true; switch it off behind a proxy that retries requests on another backend.
    */
   readonly trust404?: boolean | undefined;
   /** A rule of the host's own, asked first. Return nothing for a failure that it does not know. */

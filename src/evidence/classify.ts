@@ -41,10 +41,14 @@ export function classify(failure: Failure): Evidence {
     evidence = found;
     break;
   }
-  // Proof holds for the last request of a call only, and only where nobody else can have been asked to run it.
-  const isProof = !failure.earlierLegMayHaveRun && failure.reached === 'endpoint';
-  if (evidence.execution === 'none' && !isProof) {
-    return { ...evidence, execution: 'unknown' };
-  }
-  return evidence;
+  return bounded(evidence, failure);
+}
+
+/** Proof holds for the last request of a call only, and only where nobody else can have been asked to run it. */
+export function bounded(
+  evidence: Evidence,
+  { earlierLegMayHaveRun, reached }: Pick<Failure, 'earlierLegMayHaveRun' | 'reached'>,
+): Evidence {
+  const isProof = !earlierLegMayHaveRun && reached === 'endpoint';
+  return evidence.execution === 'none' && !isProof ? { ...evidence, execution: 'unknown' } : evidence;
 }

@@ -51,14 +51,20 @@ function systemCodesOf(error: unknown): SystemCode[] {
   const codes: SystemCode[] = [];
   let current = record(error);
   for (let depth = 0; depth <= MAX_CAUSE_DEPTH; depth++) {
-    const code = text(current.code);
-    // SDK v2 has codes of its own (ERA_NEGOTIATION_FAILED, …) which also start with E.
-    if (SYSTEM_CODE.test(code) && !text(current.name).startsWith('Sdk')) {
-      codes.push({ code, syscall: typeof current.syscall === 'string' ? current.syscall : undefined });
-    }
+    // Node tries each address of a name, and tells of all in one error, which has only the code of the first.
+    const tried = Array.isArray(current.errors) ? current.errors : [current];
+    for (const each of tried) codes.push(...systemCodeOf(record(each)));
     current = record(current.cause);
   }
   return codes;
+}
+
+/** `erroredSysCall`: as `node-fetch` has it, which a host may use. */
+function systemCodeOf(fields: Readonly<Record<string, unknown>>): SystemCode[] {
+  const { name, code, erroredSysCall, syscall = erroredSysCall } = fields;
+  // SDK v2 has codes of its own (ERA_NEGOTIATION_FAILED, …) which also start with E.
+  if (!SYSTEM_CODE.test(text(code)) || text(name).startsWith('Sdk')) return [];
+  return [{ code: text(code), syscall: typeof syscall === 'string' ? syscall : undefined }];
 }
 
 function isHttpStatus(value: unknown): value is number {

@@ -24,14 +24,11 @@ function mayHaveCarriedSession(failure: Failure): boolean {
 
 function notFound(failure: Failure): Evidence {
   // At revision 2026-07-28 a 404 whose body is -32601 means an unknown method, not an unknown session.
+  const execution = failure.trust404 ? 'none' : 'unknown';
   if (!mayHaveCarriedSession(failure) || failure.error.body?.code === METHOD_NOT_FOUND) {
-    return { connection: 'usable', execution: 'none', cause: 'http-refused' };
+    return { connection: 'usable', execution, cause: 'http-refused' };
   }
-  return {
-    connection: 'lost',
-    execution: failure.trust404 ? 'none' : 'unknown',
-    cause: 'session-unknown',
-  };
+  return { connection: 'lost', execution, cause: 'session-unknown' };
 }
 
 function badRequest(failure: Failure): Evidence {
@@ -40,7 +37,9 @@ function badRequest(failure: Failure): Evidence {
   if (!known && !mayHaveCarriedSession(failure)) {
     return { connection: 'usable', execution: 'unknown', cause: 'http-refused' };
   }
-  return { connection: 'suspect', execution: known ? 'none' : 'unknown', cause: 'session-rejected' };
+  // A proxy that tries a second backend gets this from it as well as a 404.
+  const execution = known && failure.trust404 ? 'none' : 'unknown';
+  return { connection: 'suspect', execution, cause: 'session-rejected' };
 }
 
 /** Said by a Python server whose session ended while the request ran, in a 500. */

@@ -17,7 +17,7 @@ export class Exchange {
   readonly token: TokenListener;
   /** The SDK has settled the call. */
   settled = false;
-  /** An earlier request of this call reached the server. */
+  /** A request of this call reached the server, and its failure is not that request's. */
   earlierLegMayHaveRun = false;
 
   // Of its last request:

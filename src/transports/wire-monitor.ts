@@ -200,7 +200,11 @@ export class WireMonitor {
     }
     if (message.method !== undefined || message.id === undefined) return;
     const exchange = this.#exchanges.answer(message.id);
-    if (exchange !== undefined) this.#streams.answered(exchange);
+    if (exchange !== undefined) {
+      // What fails after that (a next request, the client's own check) proves nothing about this one.
+      if (message.result !== undefined) exchange.earlierLegMayHaveRun = true;
+      this.#streams.answered(exchange);
+    }
     // The SDK takes any result for the end of what it reads, and does not resume that stream.
     if (this.#reading !== undefined && this.#reading !== exchange && message.result !== undefined) {
       this.#streams.abandoned(this.#reading);

@@ -36,7 +36,7 @@ it('recoveries that last are all told, in the order in which they began, however
     supervisor.own(`c${n}`, { connect: () => Promise.reject(new Error('refused')), recovery });
   }
   const handles = [...supervisor.connections.values()];
-  await until(() => handles.every(({ state }) => state === 'recreating'));
+  await until(() => handles.every(({ status }) => status.reason !== undefined));
   await handles[0]?.close();
   const recoveries = (await look(page)).snapshot?.recoveries ?? [];
   expect(recoveries.map(({ id }) => id)).toEqual(Array.from({ length: 150 }, (_, index) => index + 1));

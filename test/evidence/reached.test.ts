@@ -64,14 +64,14 @@ describe.each([
       ['undefined', undefined],
     ]) {
       const facts = { requestId: requestId as number | undefined };
-      expect(say(judge(http(500, body(id)), facts))).toBe('suspect unknown http-error');
+      expect(say(judge(http(500, body(id)), facts))).toBe('usable unknown gateway-error');
       expect(say(judge(http(503, body(id)), facts))).toBe('usable unknown http-error');
     }
   });
 
   it('of a session that ended while it ran: unknown', () => {
     const ended = body(7, 'Session terminated before the request completed');
-    expect(say(judge(http(500, ended), { requestId: 7 }))).toBe('suspect unknown http-error');
+    expect(say(judge(http(500, ended), { requestId: 7 }))).toBe('usable unknown gateway-error');
   });
 
   it('a refusal with it stays a refusal', () => {

@@ -80,7 +80,7 @@ describe('a fetch that follows to another origin', () => {
       return true;
     };
     server.options.answer = (exchange) => {
-      if (exchange.message.method === 'tools/call') exchange.res.writeHead(500).end();
+      if (exchange.message.method === 'tools/call') exchange.res.writeHead(499).end();
       else exchange.json(rightAnswer(exchange));
     };
     await using host = own({ fetch: follow });

@@ -134,7 +134,7 @@ it('lost idle, and called again later: the loss is counted once, the recreation 
   expect(loss).toMatchObject({ attributes: { 'mcp_steward.evidence.cause': 'connection-closed' }, value: 1 });
 });
 
-it('a first connection that fails is dialled again: neither a recreation nor a loss', async () => {
+it('a first connection that fails is dialled again: a span of its own, and no loss', async () => {
   await using server = await FaultServer.start();
   await using host = traced();
   await server.when('initialize', 'refuse');
@@ -142,7 +142,17 @@ it('a first connection that fails is dialled again: neither a recreation nor a l
   await server.until('it was dialled again', ({ initializes }) => initializes > 1);
   await server.when('initialize', 'answer');
   await files.ping();
-  expect(host.recorder.recreations).toEqual([]);
+  const [connect, ...others] = host.recorder.recreations;
+  expect(others).toEqual([]);
+  expect(connect?.name).toBe('mcp_steward.connect');
+  expect(connect?.attributes).toMatchObject({
+    'mcp_steward.generation.from': 0,
+    'mcp_steward.generation.to': 1,
+    'mcp_steward.outcome': 'ready',
+    // The first of all dials is none of those that follow its failure.
+    'mcp_steward.attempts': server.counts().initializes - 1,
+  });
+  expect(await host.recorder.points('mcp_steward.recreations')).toEqual([]);
   expect(await host.recorder.points('mcp_steward.losses')).toEqual([]);
 });
 

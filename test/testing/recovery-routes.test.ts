@@ -21,7 +21,7 @@ function host(wrap: (call: Call) => Call): Embed {
 const faithful = host((call) => call);
 
 describe('a route over HTTP: the session is forgotten, a call finds it, and waits for the next', () => {
-  const route = routeNamed('(opened) lost, stricken if-unsent, not run > after backoff > opened');
+  const route = routeNamed('(opened) lost, and a call did not run > after backoff > opened');
 
   it('is walked by a host that does nothing of its own', async () => {
     await route.run(faithful);

@@ -101,11 +101,12 @@ function after(recovery: RecoveryView, { path, to, at, context }: Step): Recover
 }
 
 function dials(path: readonly string[]): number {
-  return path.filter((state) => state === 'recreating.opening').length;
+  return path.filter((state) => state.endsWith('.opening')).length;
 }
 
+/** An outage at the start is one too. */
 function isRecreating(state: string): boolean {
-  return state.startsWith('recreating');
+  return state.startsWith('recreating') || state === 'connecting.backingOff';
 }
 
 function outcomeOf(state: string): RecoveryView['outcome'] {

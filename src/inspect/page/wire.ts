@@ -31,7 +31,7 @@ export interface OperationView {
   readonly trail: Trail;
 }
 
-/** From the loss of a connection until it is ready or nothing more is done. */
+/** From the loss of a connection, or its first failed dial, until it is ready or nothing more is done. */
 export interface RecoveryView {
   readonly id: number;
   readonly connection: string;

@@ -44,7 +44,10 @@ function row(store, recovery) {
 
 /** @param {RecoveryView} recovery */
 function outcomeOf({ outcome, generation, wantedAt }) {
-  if (outcome === 'recreated') return { tone: 'ok', text: `recreated on generation ${generation}` };
+  if (outcome === 'recreated') {
+    const done = generation === 1 ? 'connected' : 'recreated';
+    return { tone: 'ok', text: `${done} on generation ${generation}` };
+  }
   if (outcome === 'exhausted') return { tone: 'bad', text: 'exhausted' };
   if (outcome === 'given-back') return { tone: 'bad', text: 'belongs to its caller' };
   if (outcome === 'closed') return { tone: 'quiet', text: 'closed by the host' };
