@@ -78,10 +78,18 @@ inBrowser('a recovery before one’s eyes', (open) => {
         .locator('.state.is-visited')
         .evaluateAll((states) => states.map((state) => state.getAttribute('data-state')));
       expect(lit.sort()).toEqual(
-        ['lost', 'ready', 'ready.steady', 'recreating', 'recreating.backingOff', 'recreating.opening'].sort(),
+        [
+          'lost',
+          'ready',
+          'ready.steady',
+          'recreating',
+          'recreating.backingOff',
+          'recreating.opening',
+          'recreating.retiring',
+        ].sort(),
       );
       const taken = await page.locator('.transition.is-visited .label').allTextContents();
-      expect(taken.sort()).toEqual(['after backoff', 'demand', 'lost', 'open done']);
+      expect(taken.sort()).toEqual(['after backoff', 'demand', 'lost', 'open done', 'retire done']);
     };
     await check();
     await page.reload();
@@ -225,6 +233,8 @@ inBrowser('the log', (open) => {
     const page = await open(served.url);
     await lose(server, files);
     await append(files);
+    // The second one joins the first.
+    await Promise.all([files.reconnect(), files.reconnect()]);
     const lines = () => logOf(page);
     await expect.poll(lines).toContainEqual(expect.stringContaining('sending → answered'));
 
@@ -233,7 +243,7 @@ inBrowser('the log', (open) => {
     expect(await lines()).not.toContainEqual(expect.stringContaining('(ignored)'));
     await page.getByRole('button', { name: 'Transitions' }).click();
     await page.getByRole('button', { name: 'No change' }).click();
-    await expect.poll(lines).toContainEqual(expect.stringContaining('demand (ignored)'));
+    await expect.poll(lines).toContainEqual(expect.stringContaining('reconnect (ignored)'));
     await page.getByRole('button', { name: 'Transitions' }).click();
     await page.getByLabel('Connection', { exact: true }).selectOption('idle-one');
     await expect.poll(lines).toEqual([expect.stringContaining('idle-one')]);

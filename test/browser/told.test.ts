@@ -65,6 +65,7 @@ it('a loss and its recovery: each state in order, and one recovery', async () =>
   expect(ofConnection.flatMap(({ path }) => path)).toEqual([
     'lost',
     'recreating.backingOff',
+    'recreating.retiring',
     'recreating.opening',
     'ready.steady',
   ]);
@@ -82,7 +83,8 @@ it('the way that a connection took begins where it rested', async () => {
     { state: 'ready.steady', event: '' },
     { state: 'lost', event: 'lost' },
     { state: 'recreating.backingOff', event: 'demand' },
-    { state: 'recreating.opening', event: 'after backoff' },
+    { state: 'recreating.retiring', event: 'after backoff' },
+    { state: 'recreating.opening', event: 'retire done' },
     { state: 'ready.steady', event: 'open done' },
   ]);
 });
