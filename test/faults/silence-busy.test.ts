@@ -16,7 +16,7 @@ const TIMED_OUT = { passes: { message: expect.stringContaining('Request timed ou
 async function expectTheSame({ ledger }: Reached, owned: Owned): Promise<void> {
   await callTool(owned, 'append', { key: 'next' });
   expect(ledger.runs('next')).toBe(1);
-  expect(owned.handle).toMatchObject({ state: 'ready', generation: 1 });
+  expect(owned.handle.status).toMatchObject({ state: 'ready', generation: 1 });
   expect([ledger.count('spawn'), ledger.initializes(), ledger.deletes()]).toEqual([1, 1, 0]);
   expect(owned.states()).not.toContain('lost');
 }

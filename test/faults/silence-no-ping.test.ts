@@ -21,7 +21,7 @@ async function findOut(owned: Owned, probes: ProbeLog): Promise<void> {
 
 function expectNeverLost({ ledger }: Reached, owned: Owned): void {
   expect(owned.states()).not.toContain('lost');
-  expect(owned.handle).toMatchObject({ state: 'ready', generation: 1 });
+  expect(owned.handle.status).toMatchObject({ state: 'ready', generation: 1 });
   expect([ledger.count('spawn'), ledger.initializes(), ledger.deletes()]).toEqual([1, 1, 0]);
 }
 
@@ -59,7 +59,7 @@ describe.concurrent.each(WAYS)('%s', (_way, reach) => {
     // Much longer than the silence that was a loss; nobody calls.
     await until(() => performance.now() - since > 1_500);
     await callTool(owned, 'append', { key: 'x' });
-    expect(owned.handle).toMatchObject({ state: 'ready', generation: 2 });
+    expect(owned.handle.status).toMatchObject({ state: 'ready', generation: 2 });
     expect([reached.ledger.initializes(), reached.ledger.runs('x')]).toEqual([2, 1]);
   });
 
