@@ -35,6 +35,19 @@ describe.each(WAYS)('%s', (_way, reach) => {
     await until(() => owned.handle.status.suspectSince === undefined, { what: 'the end of the suspicion' });
   });
 
+  it('busy after it was idle for long: silence begins when something is asked', async () => {
+    await using reached = await reach();
+    await using owned = own(reached.recipe, {
+      liveness: { probeTimeoutMs: 50, missedProbes: 2, silenceMs: 0, busySilenceMs: 3_000 },
+    });
+    await owned.ready();
+    const since = performance.now();
+    await until(() => performance.now() - since > 3_100);
+    expectEnding(await settled(callTool(owned, 'block', { key: 'x', ms: 1_200 }, 200)), TIMED_OUT);
+    await until(() => reached.ledger.runs('x') === 1, { what: 'the end of the work' });
+    await expectTheSame(reached, owned);
+  });
+
   it('calls are aborted and time out, others are in flight: all run once', async () => {
     await using reached = await reach();
     await using owned = own(reached.recipe, { liveness: { ...liveness, heartbeatMs: 50 } });
