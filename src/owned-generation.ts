@@ -3,7 +3,7 @@ import type { Cause } from '../machines/vocabulary.ts';
 import type { Call } from './call.ts';
 import type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
 import { ask, carried, type Generation, type OnFailure, prepareOptions } from './generation.ts';
-import { newPingHabits } from './probe.ts';
+import { newPingHabits, noteIgnoredPings } from './probe.ts';
 import type { RequestSignal } from './signals.ts';
 import { settledByMonitor } from './transports/answer-lost.ts';
 import {
@@ -39,6 +39,9 @@ export class OwnedGeneration implements Generation {
   /** Its DELETE, while that is waited for. */
   endingSession: Promise<void> | undefined;
   readonly #isVersion2: boolean;
+  /** When the first request since the last message was sent, from `Date.now()`; and after which message that was. */
+  #askedAt = 0;
+  #askedAfter = 0;
   #gatewayErrors = 0;
   #gatewayErrorsSince = 0;
   #onIdle: (() => void) | undefined;
@@ -79,6 +82,7 @@ export class OwnedGeneration implements Generation {
   }
 
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
+    this.#asks(call.startedAt);
     const { options, borrowed } = prepareOptions(call, leftMs);
     const exchange = this.monitor.begin(call.options?.onresumptiontoken);
     options.onresumptiontoken = exchange.token;
@@ -117,7 +121,18 @@ export class OwnedGeneration implements Generation {
   }
 
   beginDoubt(): void {
+    noteIgnoredPings(this);
+    const { ignored, unsupported } = this.pings;
+    if (!ignored && !unsupported) this.#asks(Date.now());
     this.monitor.mark();
+  }
+
+  /** Silence begins when something is asked: a server that nobody asks has nothing to say. */
+  #asks(at: number): void {
+    const { lastMessageAt } = this.monitor;
+    if (lastMessageAt === this.#askedAfter) return;
+    this.#askedAfter = lastMessageAt;
+    this.#askedAt = at;
   }
 
   reportNextMessage(): void {
@@ -125,8 +140,10 @@ export class OwnedGeneration implements Generation {
   }
 
   silence(): SilenceFacts {
+    const sinceMessageMs = performance.now() - this.monitor.lastMessageAt;
+    const sinceAskedMs = Math.max(0, Date.now() - this.#askedAt);
     return {
-      silentMs: Math.round(performance.now() - this.monitor.lastMessageAt),
+      silentMs: Math.round(Math.min(sinceMessageMs, sinceAskedMs)),
       outstanding: this.monitor.outstanding > 0,
       inFlight: this.inFlight > 0,
       earlierCallInFlight: this.monitor.inFlightBeforeMark > 0,

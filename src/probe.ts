@@ -45,9 +45,11 @@ export async function probe(
   const cause = suspicion ?? 'heartbeat';
   const usable: ProbeOutcome = { verdict: 'usable', cause };
   if (cause === 'heartbeat' && pings.unsupported) return usable;
-  noteIgnoredPings(generation);
-  // On a pipe a second ping can prove nothing; over HTTP it may still bring a 404.
-  if (pings.ignored && neverAnsweredPings(pings) && !generation.overHttp) return silenceOf(generation, cause);
+  // Over HTTP a ping may bring a 404. On a pipe only heartbeats go on asking one that never answered any: it may have
+  // been busy then.
+  if (pings.ignored && neverAnsweredPings(pings) && !generation.overHttp && cause !== 'heartbeat') {
+    return silenceOf(generation, cause);
+  }
 
   const { signsOfLife } = generation;
   let evidence = await attempt(generation, context);
@@ -88,15 +90,15 @@ async function attempt(generation: Generation, context: ProbeContext): Promise<E
   }
 }
 
-function noteIgnoredPings({ pings, answeredSentAt }: Generation): void {
+/** As a row of probes begins: what was answered since the last one tells. */
+export function noteIgnoredPings({ pings, answeredSentAt }: Generation): void {
   if (neverAnsweredPings(pings) && answeredSentAt > Number(pings.unansweredAt)) pings.ignored = true;
 }
 
-/** Of a server that never answers a ping only operations tell: while none is unanswered, nothing is amiss. */
+/** Of a server that never answers a ping only operations tell, and one in flight has its own time. */
 function silenceOf(generation: Generation, cause: Cause): ProbeOutcome {
   const silence = generation.silence();
-  const nothingUnanswered = !silence.inFlight && !silence.outstanding;
-  if (generation.pings.ignored && nothingUnanswered) return { verdict: 'usable', cause };
+  if (generation.pings.ignored && !silence.outstanding) return { verdict: 'usable', cause };
   return { verdict: 'unanswered', cause, silence };
 }
 

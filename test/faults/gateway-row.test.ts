@@ -47,7 +47,7 @@ it('exactly one new session, and no second one before an operation was answered'
   await failing(owned, 3);
   await probed(proxy, owned, 2);
   await failing(owned, 3);
-  expect(owned.handle).toMatchObject({ state: 'ready', generation: 2 });
+  expect(owned.handle.status).toMatchObject({ state: 'ready', generation: 2 });
   expect([server.ledger.initializes(), server.ledger.runs('failing')]).toEqual([2, 0]);
 
   proxy.reset();
@@ -73,7 +73,7 @@ it('none while the ping is answered', async () => {
   await probed(proxy, owned, 1);
   await failing(owned, 3);
   await probed(proxy, owned, 2);
-  expect(owned.handle).toMatchObject({ state: 'ready', generation: 1 });
+  expect(owned.handle.status).toMatchObject({ state: 'ready', generation: 1 });
   expect(server.ledger.initializes()).toBe(1);
 });
 
@@ -87,7 +87,7 @@ it('none where answers come in between', async () => {
     await failing(owned, 2);
     await callTool(owned, 'append', { key: `${round}` });
   }
-  expect(owned.handle).toMatchObject({ state: 'ready', generation: 1 });
+  expect(owned.handle.status).toMatchObject({ state: 'ready', generation: 1 });
   expect([proxy.posts('ping'), server.ledger.initializes()]).toEqual([0, 1]);
 });
 

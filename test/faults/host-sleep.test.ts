@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 // Each test starts a host and lets it sleep.
 vi.setConfig({ testTimeout: 60_000 });
 
-const liveness = { probeTimeoutMs: 400, silenceMs: 60_000, busySilenceMs: 60_000 };
+const liveness = { probeTimeoutMs: 1_500, silenceMs: 60_000, busySilenceMs: 60_000 };
 
 const ownHttp = (url: URL) => ({
   transport: { kind: 'http', url: url.href } as const,

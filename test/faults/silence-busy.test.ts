@@ -16,7 +16,7 @@ const TIMED_OUT = { passes: { message: expect.stringContaining('Request timed ou
 async function expectTheSame({ ledger }: Reached, owned: Owned): Promise<void> {
   await callTool(owned, 'append', { key: 'next' });
   expect(ledger.runs('next')).toBe(1);
-  expect(owned.handle).toMatchObject({ state: 'ready', generation: 1 });
+  expect(owned.handle.status).toMatchObject({ state: 'ready', generation: 1 });
   expect([ledger.count('spawn'), ledger.initializes(), ledger.deletes()]).toEqual([1, 1, 0]);
   expect(owned.states()).not.toContain('lost');
 }
@@ -33,6 +33,19 @@ describe.each(WAYS)('%s', (_way, reach) => {
     await until(() => reached.ledger.runs('x') === 1, { what: 'the end of the work' });
     await expectTheSame(reached, owned);
     await until(() => owned.handle.status.suspectSince === undefined, { what: 'the end of the suspicion' });
+  });
+
+  it('busy after it was idle for long: silence begins when something is asked', async () => {
+    await using reached = await reach();
+    await using owned = own(reached.recipe, {
+      liveness: { probeTimeoutMs: 50, missedProbes: 2, silenceMs: 0, busySilenceMs: 3_000 },
+    });
+    await owned.ready();
+    const since = performance.now();
+    await until(() => performance.now() - since > 3_100);
+    expectEnding(await settled(callTool(owned, 'block', { key: 'x', ms: 1_200 }, 200)), TIMED_OUT);
+    await until(() => reached.ledger.runs('x') === 1, { what: 'the end of the work' });
+    await expectTheSame(reached, owned);
   });
 
   it('calls are aborted and time out, others are in flight: all run once', async () => {

@@ -21,7 +21,7 @@ async function findOut(owned: Owned, probes: ProbeLog): Promise<void> {
 
 function expectNeverLost({ ledger }: Reached, owned: Owned): void {
   expect(owned.states()).not.toContain('lost');
-  expect(owned.handle).toMatchObject({ state: 'ready', generation: 1 });
+  expect(owned.handle.status).toMatchObject({ state: 'ready', generation: 1 });
   expect([ledger.count('spawn'), ledger.initializes(), ledger.deletes()]).toEqual([1, 1, 0]);
 }
 
@@ -42,6 +42,22 @@ describe.concurrent.each(WAYS)('%s', (_way, reach) => {
     expectNeverLost(reached, owned);
   });
 
+  it('slow calls, after it was idle for long: each has its own time', async () => {
+    await using reached = await reach({ faults: [MUTE] });
+    const probes = new ProbeLog();
+    await using owned = own(reached.recipe, {
+      logger: probes.logger,
+      liveness: { heartbeatMs: 20, probeTimeoutMs: 30, missedProbes: 2, silenceMs: 1_000 },
+    });
+    await findOut(owned, probes);
+    for (let n = 0; n < 3; n++) {
+      const since = performance.now();
+      await until(() => performance.now() - since > 1_100);
+      await callTool(owned, 'append', { key: `${n}`, holdMs: 300 });
+    }
+    expectNeverLost(reached, owned);
+  });
+
   it('idle for so long that it is lost: the next one is known, and stays', async () => {
     await using reached = await reach({ faults: [MUTE] });
     const probes = new ProbeLog();
@@ -59,8 +75,22 @@ describe.concurrent.each(WAYS)('%s', (_way, reach) => {
     // Much longer than the silence that was a loss; nobody calls.
     await until(() => performance.now() - since > 1_500);
     await callTool(owned, 'append', { key: 'x' });
-    expect(owned.handle).toMatchObject({ state: 'ready', generation: 2 });
+    expect(owned.handle.status).toMatchObject({ state: 'ready', generation: 2 });
     expect([reached.ledger.initializes(), reached.ledger.runs('x')]).toEqual([2, 1]);
+  });
+
+  it('one that was only busy, and answers pings again, is found when it hangs', async () => {
+    await using reached = await reach({ faults: [{ ...MUTE, times: 1 }] });
+    const probes = new ProbeLog();
+    await using owned = own(reached.recipe, {
+      logger: probes.logger,
+      liveness: { heartbeatMs: 20, probeTimeoutMs: 200, missedProbes: 2, silenceMs: 300 },
+    });
+    await findOut(owned, probes);
+    const pings = reached.ledger.requests('ping');
+    await until(() => reached.ledger.requests('ping') > pings + 2);
+    process.kill(reached.pid(), 'SIGSTOP');
+    await lossOf(owned);
   });
 
   it('a call that timed out: it is not lost while it answers others', async () => {
@@ -129,9 +159,31 @@ describe.each(Object.entries(OVER_HTTP))('%s', (way) => {
   });
 });
 
+const UNKNOWN: Fault = { on: 'ping', kind: 'rpc-error', code: -32601, times: 'always' };
+
+describe.each(WAYS.slice(0, 3))('%s: busy after it was idle for long', (_way, reach) => {
+  it.each([
+    ['never answers a ping', MUTE],
+    ['says that it knows none', UNKNOWN],
+  ])('one that %s', async (_what, fault) => {
+    await using reached = await reach({ faults: [fault] });
+    await using owned = own(reached.recipe, {
+      liveness: { heartbeatMs: 20, probeTimeoutMs: 30, missedProbes: 2, busySilenceMs: 3_000 },
+    });
+    await owned.ready();
+    await until(() => reached.ledger.requests('ping') > 0);
+    for (const key of ['a', 'b']) await callTool(owned, 'append', { key, holdMs: 100 });
+    const since = performance.now();
+    await until(() => performance.now() - since > 3_100);
+    await settled(callTool(owned, 'block', { key: 'x', ms: 1_200 }, 200));
+    await until(() => reached.ledger.runs('x') === 1, { what: 'the end of the work' });
+    await callTool(owned, 'append', { key: 'next' });
+    expectNeverLost(reached, owned);
+  });
+});
+
 it('one that says that it knows no ping, and then answers nothing, is found', async () => {
-  const unknown: Fault = { on: 'ping', kind: 'rpc-error', code: -32601, times: 'always' };
-  await using server = await startServer({ faults: [unknown] });
+  await using server = await startServer({ faults: [UNKNOWN] });
   await using owned = own(http(server.url), {
     liveness: { heartbeatMs: 20, probeTimeoutMs: 50, missedProbes: 2, busySilenceMs: 500 },
   });

@@ -34,7 +34,7 @@ describe.each(KINDS)('any message clears the suspicion: %s', (as) => {
     await probes.untilUnanswered(1);
     await until(() => owned.handle.status.suspectSince === undefined, { what: 'the end of the suspicion' });
     expect(owned.handle.status.inFlight, 'by no answer').toBe(1);
-    expect(owned.handle).toMatchObject({ state: 'ready', generation: 1 });
+    expect(owned.handle.status).toMatchObject({ state: 'ready', generation: 1 });
     await owned.handle.close();
     await speaking;
   });
@@ -97,7 +97,7 @@ describe('an operation whose failure only a probe can tell from a loss', () => {
     });
     expectEnding(await end, { passes });
     expect([missed, server.ledger.requests('tools/call'), server.ledger.runs('x')]).toEqual([1, 1, 0]);
-    expect(owned.handle).toMatchObject({ state: 'ready', generation: 1 });
+    expect(owned.handle.status).toMatchObject({ state: 'ready', generation: 1 });
     expect(owned.handle.status.suspectSince).toBeDefined();
   });
 
@@ -110,6 +110,6 @@ describe('an operation whose failure only a probe can tell from a loss', () => {
     expectEnding(await settled(callTool(owned, 'append', { key: 'x' })), { passes: { code: -32001 } });
     expect(server.ledger.runs('x')).toBe(0);
     await callTool(owned, 'append', { key: 'next' });
-    expect(owned.handle).toMatchObject({ state: 'ready', generation: 1 });
+    expect(owned.handle.status).toMatchObject({ state: 'ready', generation: 1 });
   });
 });

@@ -52,7 +52,7 @@ async function lent(supply: Supply, target: Target, liveness: LivenessOptions) {
     handle,
     unanswered,
     async expectUntouched() {
-      expect(handle).toMatchObject({ state: 'ready', generation: 1 });
+      expect(handle.status).toMatchObject({ state: 'ready', generation: 1 });
       await supervisor.close();
       expect(mine.touched).toEqual([]);
     },
