@@ -1,12 +1,19 @@
-/** The exchanges of calls that the server may still answer, by the id that the client gave their last request. */
+/** The exchanges of calls that the server may still answer. */
 import type { JsonRpcMessage } from './client-shape.ts';
 import type { Exchange } from './exchange.ts';
 
+type RequestId = string | number;
+
 export class Exchanges {
-  readonly #byId = new Map<string | number, Exchange>();
-  readonly #givenUp = new Set<Exchange>();
   /** Requests that are no call's, until they were sent. */
   readonly others = new Set<Exchange>();
+  /** The number of the newest call that has sent anything. */
+  newest = 0;
+  /** Most hosts have one call in flight, and a Map would cost more than all the rest. */
+  #single: Exchange | undefined;
+  /** All but that one, by the ids that the client gave their last requests. */
+  readonly #byId = new Map<RequestId, Exchange>();
+  readonly #givenUp = new Set<Exchange>();
 
   /** How many of them the host gave up. */
   get outstanding(): number {
@@ -14,26 +21,29 @@ export class Exchanges {
   }
 
   get isEmpty(): boolean {
-    return this.#byId.size === 0;
+    return this.#single === undefined && this.#byId.size === 0;
   }
 
-  [Symbol.iterator](): Iterator<Exchange> {
-    return this.#byId.values();
+  *[Symbol.iterator](): Generator<Exchange> {
+    if (this.#single !== undefined) yield this.#single;
+    yield* this.#byId.values();
   }
 
   add(exchange: Exchange): void {
-    this.#byId.set(exchange.requestId as string | number, exchange);
+    this.newest = exchange.number;
+    if (this.isEmpty || this.#single === exchange) this.#single = exchange;
+    else this.#byId.set(exchange.requestId as RequestId, exchange);
   }
 
   remove(exchange: Exchange): void {
-    if (exchange.requestId === undefined) return;
-    this.#byId.delete(exchange.requestId);
     exchange.stream?.stopTimer();
+    if (this.#single === exchange) this.#single = undefined;
+    else if (exchange.requestId !== undefined) this.#byId.delete(exchange.requestId);
     if (this.#givenUp.size > 0) this.#givenUp.delete(exchange);
   }
 
   has(exchange: Exchange): boolean {
-    return exchange.requestId !== undefined && this.#byId.get(exchange.requestId) === exchange;
+    return exchange.requestId !== undefined && this.#of(exchange.requestId) === exchange;
   }
 
   /** The host does not wait for it any more; the server may still be working on it. */
@@ -45,22 +55,24 @@ export class Exchanges {
 
   /** The one whose last request is this very message. */
   ofMessage(message: JsonRpcMessage): Exchange | undefined {
-    const exchange = this.#byId.get(message.id as string | number);
+    const exchange = this.#of(message.id as RequestId);
     return exchange?.message === message ? exchange : undefined;
   }
 
-  /** The one whose last request had this body. */
-  ofBody(body: unknown): Exchange | undefined {
-    return sentAs(body, this.#byId.values());
+  /** The one whose last request had this body. Calls that are newer than `upTo` are not asked, which saves work. */
+  ofBody(body: unknown, upTo = this.newest): Exchange | undefined {
+    for (const exchange of this) if (exchange.number <= upTo && exchange.wasSentAs(body)) return exchange;
+    return undefined;
   }
 
   otherOfBody(body: unknown): Exchange | undefined {
-    return sentAs(body, this.others);
+    for (const other of this.others) if (other.wasSentAs(body)) return other;
+    return undefined;
   }
 
   /** An answer came. Both SDKs take its id for a number, also where it is a string. */
-  answer(id: string | number): Exchange | undefined {
-    const exchange = this.#byId.get(Number(id)) ?? this.#byId.get(id);
+  answer(id: RequestId): Exchange | undefined {
+    const exchange = this.#of(id) ?? this.#of(Number(id));
     if (exchange !== undefined) {
       exchange.answered = true;
       if (exchange.settled) this.remove(exchange);
@@ -69,13 +81,12 @@ export class Exchanges {
     return exchange;
   }
 
+  #of(id: RequestId): Exchange | undefined {
+    return this.#single?.requestId === id ? this.#single : this.#byId.get(id);
+  }
+
   /** Clients number their requests in order, and who answers a later one is not busy with an earlier one. */
   #forgetThoseBefore(id: number): void {
     for (const exchange of this.#givenUp) if (Number(exchange.requestId) < id) this.remove(exchange);
   }
-}
-
-function sentAs(body: unknown, exchanges: Iterable<Exchange>): Exchange | undefined {
-  for (const exchange of exchanges) if (exchange.wasSentAs(body)) return exchange;
-  return undefined;
 }

@@ -80,16 +80,17 @@ export class WatchedFetch {
       if (exchange !== undefined) this.#streams.accepted(exchange);
     } else {
       const ended = (how: BodyEnd) => this.#bodyEnded(init, how);
-      whenPipedBodyEnds(body, ended);
-      whenJsonIsRead(response, ended);
+      if (isEventStream(response)) whenPipedBodyEnds(body, ended);
+      else whenJsonIsRead(response, ended);
     }
   }
 
   /** Looked at only later: by then most calls have their answer, and nothing has to be compared. */
   #bodyEnded({ body }: RequestInit, how: BodyEnd): void {
-    if (this.#exchanges.isEmpty) return;
+    const { isEmpty, newest } = this.#exchanges;
+    if (isEmpty) return;
     setTimeout(() => {
-      const exchange = this.#exchanges.ofBody(body);
+      const exchange = this.#exchanges.ofBody(body, newest);
       if (exchange !== undefined) this.#streams.postEnded(exchange, how);
     }, PARSER_GRACE_MS);
   }
@@ -131,6 +132,10 @@ export class WatchedFetch {
     const exchange = this.#exchanges.ofBody(body) ?? this.#exchanges.otherOfBody(body);
     if (exchange !== undefined) exchange.reached = whereItEnded(asked, response);
   }
+}
+
+function isEventStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.trimStart().toLowerCase().startsWith('text/event-stream') === true;
 }
 
 /** Not so a GET for metadata of a sign-in, which takes the same `fetch`. */
