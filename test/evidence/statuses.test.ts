@@ -153,32 +153,6 @@ describe.each(POSTS)('%s: the other statuses', (_sdk, http) => {
   });
 });
 
-describe.each(POSTS)('%s: a 5xx whose body is a JSON-RPC error', (_sdk, http) => {
-  const answer = (id: unknown, message = 'Internal error') =>
-    JSON.stringify({ jsonrpc: '2.0', error: { code: -32603, message }, id });
-
-  it('with this call’s id is its answer', () => {
-    for (const status of [500, 502, 503, 504, 524]) {
-      for (const [id, requestId] of [
-        [7, 7],
-        ['7', 7],
-        ['a', 'a'],
-        [0, 0],
-      ] as const) {
-        expect(say(judge(http(status, answer(id)), { requestId }))).toBe('usable answered rpc-error');
-      }
-    }
-  });
-
-  it('with another id, or none, is the gateway’s', () => {
-    for (const body of [answer(8), answer(null), answer(undefined), answer({ id: 7 }), answer([7])]) {
-      expect(say(judge(http(500, body), { requestId: 7 }))).toBe(GATEWAY);
-    }
-    expect(say(judge(http(500, answer(7)))), 'adopted: nobody knows its id').toBe(GATEWAY);
-    expect(say(judge(http(503, answer(8)), { requestId: 7 }))).toBe('usable unknown http-error');
-  });
-});
-
 const AUTH: Row[] = [
   ['v1 UnauthorizedError', v1.unauthorized, 'usable none unauthorized'],
   ['v2 UnauthorizedError', v2.unauthorized, 'usable none unauthorized'],
