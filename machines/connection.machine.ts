@@ -239,7 +239,7 @@ export interface ProbeOutcome {
 }
 
 export interface SilenceFacts {
-  /** Since the last message of any kind, or since something was asked after it. */
+  /** Since something was first asked after the last message of any kind. */
   readonly silentMs: number;
   /** The server may still be working on what the host gave up. */
   readonly outstanding: boolean;

@@ -41,7 +41,7 @@ export class OwnedGeneration implements Generation {
   readonly #isVersion2: boolean;
   /** When the first request since the last message was sent, from `Date.now()`; and after which message that was. */
   #askedAt = 0;
-  #askedAfter = 0;
+  #askedAfter = -1;
   #gatewayErrors = 0;
   #gatewayErrorsSince = 0;
   #onIdle: (() => void) | undefined;
@@ -73,7 +73,7 @@ export class OwnedGeneration implements Generation {
   }
 
   get signsOfLife(): number {
-    return this.monitor.lastMessageAt;
+    return this.monitor.messages;
   }
 
   /** One new session for one gateway that fails: the next is earned by an answer. */
@@ -122,16 +122,15 @@ export class OwnedGeneration implements Generation {
 
   beginDoubt(): void {
     noteIgnoredPings(this);
-    const { ignored, unsupported } = this.pings;
-    if (!ignored && !unsupported) this.#asks(Date.now());
+    this.#asks(Date.now());
     this.monitor.mark();
   }
 
   /** Silence begins when something is asked: a server that nobody asks has nothing to say. */
   #asks(at: number): void {
-    const { lastMessageAt } = this.monitor;
-    if (lastMessageAt === this.#askedAfter) return;
-    this.#askedAfter = lastMessageAt;
+    const { messages } = this.monitor;
+    if (messages === this.#askedAfter) return;
+    this.#askedAfter = messages;
     this.#askedAt = at;
   }
 
@@ -140,10 +139,9 @@ export class OwnedGeneration implements Generation {
   }
 
   silence(): SilenceFacts {
-    const sinceMessageMs = performance.now() - this.monitor.lastMessageAt;
-    const sinceAskedMs = Math.max(0, Date.now() - this.#askedAt);
+    const hasAsked = this.monitor.messages === this.#askedAfter;
     return {
-      silentMs: Math.round(Math.min(sinceMessageMs, sinceAskedMs)),
+      silentMs: hasAsked ? Math.max(0, Date.now() - this.#askedAt) : 0,
       outstanding: this.monitor.outstanding > 0,
       inFlight: this.inFlight > 0,
       earlierCallInFlight: this.monitor.inFlightBeforeMark > 0,
@@ -151,9 +149,9 @@ export class OwnedGeneration implements Generation {
   }
 
   noteGatewayError(): boolean {
-    const { lastMessageAt } = this.monitor;
-    if (lastMessageAt !== this.#gatewayErrorsSince) this.#gatewayErrors = 0;
-    this.#gatewayErrorsSince = lastMessageAt;
+    const { messages } = this.monitor;
+    if (messages !== this.#gatewayErrorsSince) this.#gatewayErrors = 0;
+    this.#gatewayErrorsSince = messages;
     this.#gatewayErrors++;
     return this.#gatewayErrors >= GATEWAY_ERRORS_IN_DOUBT;
   }

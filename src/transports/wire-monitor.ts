@@ -56,8 +56,8 @@ export class WireMonitor {
   inFlight = 0;
   /** Calls in flight that were begun before the last `mark()`. */
   inFlightBeforeMark = 0;
-  /** Of the last JSON-RPC message from the server, or of the construction, by `performance.now()`. */
-  lastMessageAt = performance.now();
+  /** JSON-RPC messages that came from the server so far. */
+  messages = 0;
   readonly #listener: WireListener;
   readonly #exchanges = new Exchanges();
   readonly #streams: AnswerStreams;
@@ -193,7 +193,7 @@ export class WireMonitor {
 
   #received(message: JsonRpcMessage): void {
     if (isAnswerLost(message)) return;
-    this.lastMessageAt = performance.now();
+    this.messages++;
     if (this.#listening) {
       this.#listening = false;
       this.#listener.heard();

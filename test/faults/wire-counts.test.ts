@@ -204,11 +204,11 @@ it('marks: calls from before are counted apart, until they settle', async () => 
 });
 
 it('hears every kind of message once, and not its own', async () => {
-  const before = monitor.lastMessageAt;
+  const before = monitor.messages;
   server.options.answer = ({ res }) => void res.writeHead(202).end();
   monitor.listenForMessage();
   expect(await call()).toBe('failed');
-  expect([heard, monitor.lastMessageAt]).toEqual([0, before]);
+  expect([heard, monitor.messages]).toEqual([0, before]);
   server.options.answer = (exchange) => {
     const send = exchange.events();
     send(NOTIFICATION);
@@ -216,7 +216,7 @@ it('hears every kind of message once, and not its own', async () => {
   };
   const pending = call();
   await until(() => heard === 1);
-  expect(monitor.lastMessageAt).toBeGreaterThan(before);
+  expect(monitor.messages).toBeGreaterThan(before);
   held[0]!.res.write(`data: ${JSON.stringify(rightAnswer(held[0]!))}\n\n`);
   await pending;
   expect(heard).toBe(1);
