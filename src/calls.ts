@@ -104,8 +104,8 @@ export class Calls {
   #begin(call: Call): Promise<unknown> {
     const generation = this.#parts.generations.current;
     if (generation === undefined) return this.#arrive(call);
-    if (hostSleep.sleptSince(generation.sleepsSeen, call.startedAt))
-      return this.#afterSleep(call, generation);
+    if (call.startedAt > hostSleep.quietUntil) hostSleep.look(call.startedAt);
+    if (generation.sleepsSeen !== hostSleep.count) return this.#afterSleep(call, generation);
     return this.#send(call, generation);
   }
 

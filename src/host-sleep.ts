@@ -16,6 +16,8 @@ function cpuTimeMs(): number {
 class HostSleep {
   /** How many sleeps were noticed so far. */
   count = 0;
+  /** Until then the timer is not late. */
+  quietUntil = Number.POSITIVE_INFINITY;
   #tickedAt = Date.now();
   #cpuMs = cpuTimeMs();
   #watchers = 0;
@@ -25,8 +27,8 @@ class HostSleep {
   watch(): void {
     this.#watchers++;
     if (this.#timer !== undefined) return;
-    this.#tick(Date.now());
-    this.#timer = setInterval(() => this.#tick(Date.now()), TICK_MS);
+    this.look(Date.now());
+    this.#timer = setInterval(() => this.look(Date.now()), TICK_MS);
     (this.#timer as { unref?: () => void }).unref?.();
   }
 
@@ -37,18 +39,14 @@ class HostSleep {
     this.#timer = undefined;
   }
 
-  /** Has it slept after `count` was noted? A call may come before the timer that is late. */
-  sleptSince(count: number, now: number): boolean {
-    if (now - this.#tickedAt > TICK_MS + LATE_MS) this.#tick(now);
-    return this.count !== count;
-  }
-
-  #tick(now: number): void {
+  /** Called by the timer, and by a call that comes before the timer that is late. */
+  look(now: number): void {
     const lateMs = now - this.#tickedAt - TICK_MS;
     const cpuMs = cpuTimeMs();
     // A process that was merely busy has spent the time.
     if (this.#timer !== undefined && lateMs > LATE_MS && cpuMs - this.#cpuMs < lateMs / 2) this.count++;
     this.#tickedAt = now;
+    this.quietUntil = now + TICK_MS + LATE_MS;
     this.#cpuMs = cpuMs;
   }
 }
