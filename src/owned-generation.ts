@@ -122,7 +122,9 @@ export class OwnedGeneration implements Generation {
 
   beginDoubt(): void {
     noteIgnoredPings(this);
-    this.#asks(Date.now());
+    const { ignored, unsupported } = this.pings;
+    // A ping that the server never answers asks nothing; what was given up is still to be answered.
+    if ((!ignored && !unsupported) || this.monitor.outstanding > 0) this.#asks(Date.now());
     this.monitor.mark();
   }
 
