@@ -8,7 +8,7 @@ import type { Generation } from './generation.ts';
 import type { FailedDial, Line, LineHooks } from './line.ts';
 import type { Settings } from './options.ts';
 import type { OwnedGeneration } from './owned-generation.ts';
-import { neverAnsweredPings } from './probe.ts';
+import { neverAnsweredPings, type PingHabits } from './probe.ts';
 import { quietly } from './quietly.ts';
 import {
   canEndSession,
@@ -43,8 +43,8 @@ export class OwnedLine implements Line {
   readonly #retired = new Map<RetirementParts, () => void>();
   /** A dial since the last `ready` may have begun a session whose id did not reach us. */
   #mayHaveLostSession = false;
-  /** The last generation that was ready, and why it was retired. */
-  #before: Pick<RetirementParts, 'generation' | 'cause'> | undefined;
+  /** Of the last generation that was ready: why it was retired, and its habits. The generation itself is let go. */
+  #before: { readonly cause: Cause; readonly pings: PingHabits } | undefined;
 
   constructor(recipe: Recipe, identity: Identity, timeouts: Settings['timeouts'], hooks: LineHooks) {
     this.#recipe = recipe;
@@ -65,7 +65,7 @@ export class OwnedLine implements Line {
   }
 
   retire(generation: Generation, cause: Cause): void {
-    this.#before = { generation: generation as OwnedGeneration, cause };
+    this.#before = { cause, pings: generation.pings };
     this.#end(generation as OwnedGeneration, cause, retire);
   }
 
@@ -106,7 +106,7 @@ export class OwnedLine implements Line {
       throw signal.aborted ? failure : this.#noteFailure(failure);
     }
     opened.bornOfGatewayErrors = this.#before?.cause === 'gateway-error';
-    opened.pings.ignored = this.#before !== undefined && neverAnsweredPings(this.#before.generation.pings);
+    opened.pings.ignored = this.#before !== undefined && neverAnsweredPings(this.#before.pings);
     this.#mayHaveLostSession = false;
     this.#supersede();
     this.lastDial = undefined;
