@@ -100,6 +100,8 @@ export type Unavailability =
   | 'not-waiting'
   | 'queue-full'
   | 'budget-spent'
+  | 'server-missing'
+  | 'retry-after'
   | 'sends-spent'
   | 'policy'
   | 'closed';
@@ -124,7 +126,7 @@ export type OperationEvent =
   | { type: 'usable' }
   /** The probe failed, or its generation is gone. */
   | { type: 'lost' }
-  | { type: 'unavailable'; why: 'budget-spent' | 'closed' }
+  | { type: 'unavailable'; why: 'budget-spent' | 'server-missing' | 'retry-after' | 'closed' }
   /** The connection belongs to the caller and was lost. */
   | { type: 'refused' }
   /** The send that was under way was answered, or failed. */

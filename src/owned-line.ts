@@ -184,7 +184,7 @@ export class OwnedLine implements Line {
   #noteFailure({ error, cause, permanent, retryAfterMs, process, redirectTarget }: DialFailure): OpenFailure {
     const known = { connection: 'lost', execution: 'none', cause } as const;
     const evidence = process === undefined ? known : { ...known, process };
-    this.lastDial = { error, evidence, permanent, retryAfterMs, redirectTarget };
+    this.lastDial = { error, evidence, permanent, retryAfterMs, at: Date.now(), redirectTarget };
     return { cause, permanent, retryAfterMs };
   }
 

@@ -93,18 +93,36 @@ const replayPolicy = z.enum(['safe', 'if-unsent', 'never'], {
   error: "expected 'safe', 'if-unsent' or 'never'",
 });
 
+/** Where delays are set to nothing, no window ends the dials in time. */
+const MAX_DEFAULT_ATTEMPTS = 100;
+
 const waiting = { waitForReady: flag.default(true), maxWaiting: count.default(1_000) };
 
-const recovery = z.strictObject({
+/** With the shortest delays, which are half of their bounds: what ends a recovery is its window. */
+function attemptsIn(windowMs: number, initialBackoffMs: number, maxBackoffMs: number): number {
+  let attempts = 1;
+  for (let passedMs = 0; passedMs < windowMs && attempts < MAX_DEFAULT_ATTEMPTS; attempts++) {
+    passedMs += Math.min(maxBackoffMs, initialBackoffMs * 1.125 ** (attempts - 1)) / 2;
+  }
+  return attempts;
+}
+
+const recoveryFields = z.strictObject({
   recreate: z.enum(['on-demand', 'eager'], { error: "expected 'on-demand' or 'eager'" }).default('on-demand'),
-  maxAttempts: count.default(10),
+  maxAttempts: count.optional(),
   windowMs: positiveDuration.default(120_000),
+  firstReadyMs: duration.default(2_000),
   stableMs: positiveDuration.default(30_000),
   coolDownMs: duration.default(30_000),
   initialBackoffMs: duration.default(200),
   maxBackoffMs: duration.default(10_000),
   ...waiting,
 });
+
+const recovery = recoveryFields.transform(({ maxAttempts, ...rest }) => ({
+  ...rest,
+  maxAttempts: maxAttempts ?? attemptsIn(rest.windowMs, rest.initialBackoffMs, rest.maxBackoffMs),
+}));
 
 const requestTimeoutMs = positiveDuration.default(60_000);
 
