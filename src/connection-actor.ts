@@ -55,7 +55,8 @@ export const runnableConnectionMachine = connectionMachine.provide({
   },
   actions: { readTokens: ({ system }) => edgeOf(system).readTokens() },
   delays: {
-    backoff: ({ context }) => backoffMs(context, context.attempts === 0 ? firstDelayShare() : Math.random()),
+    backoff: ({ context, system }) =>
+      backoffMs(context, context.attempts === 0 ? firstDelayShare(system) : Math.random()),
     // Connections that were given up together are not tried together.
     coolDown: ({ context }) => coolDownMs(context) * (1 - Math.random() / 10),
   },
