@@ -29,7 +29,7 @@ import { actionFor, type ConnectionStatus } from './status.ts';
 import type { AttachedTelemetry } from './telemetry.ts';
 import type { Callable, CallOptions, ClientShape } from './transports/client-shape.ts';
 import { Watching } from './watching.ts';
-import { abortable } from './within-limit.ts';
+import { abortable, keepingProcess } from './within-limit.ts';
 
 /** Where a wait for the connection ends. */
 const SETTLED: readonly Outcome[] = [
@@ -156,14 +156,14 @@ export class Connection extends ClientMethodsBase {
     this.#calls.wantConnection();
     // Nothing leads out of these by itself.
     const settled = SETTLED.includes(this.state) ? this.state : this.#actor.next(...SETTLED);
-    this.#settledAs(await abortable(Promise.resolve(settled), signal));
+    this.#settledAs(await keepingProcess(abortable(Promise.resolve(settled), signal)));
   }
 
   async reconnect(): Promise<void> {
     this.#refuseIfClosed();
     const settled = this.#actor.next(...SETTLED);
     this.#actor.tell({ type: 'reconnect' });
-    this.#settledAs(await settled);
+    this.#settledAs(await keepingProcess(settled));
   }
 
   /** Caller-owned: `supply` has put another connection in place; the machine checks and takes it. */
