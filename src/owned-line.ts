@@ -31,7 +31,7 @@ export class OwnedLine implements Line {
   readonly #identity: Identity;
   readonly #timeouts: Settings['timeouts'];
   readonly #hooks: LineHooks;
-  readonly #habits: ServerHabits = { answersOnListenStream: false };
+  readonly #habits: ServerHabits = { answersOnListenStream: false, offersListenStream: false };
   readonly #used = new WeakSet<object>();
   readonly #lingering = new Set<() => void>();
   #finishing = false;

@@ -10,8 +10,8 @@ import type { Reached } from '../evidence/failure.ts';
 import { answerLost, isAnswerLost } from './answer-lost.ts';
 import { AnswerStreams } from './answer-streams.ts';
 import { PARSER_GRACE_MS } from './body-end.ts';
-import type { JsonRpcMessage, SendOptions, TransportShape } from './client-shape.ts';
-import { Exchange, exchangeOf } from './exchange.ts';
+import { type JsonRpcMessage, retryMsOf, type SendOptions, type TransportShape } from './client-shape.ts';
+import { Exchange, exchangeOf, type TimedCall } from './exchange.ts';
 import { Exchanges } from './exchanges.ts';
 import { WatchedFetch } from './watched-fetch.ts';
 
@@ -35,6 +35,8 @@ export interface WireListener {
 export interface ServerHabits {
   /** It answers on the GET stream what it accepted with 202, or whose stream it ended. */
   answersOnListenStream: boolean;
+  /** It has opened a GET stream. */
+  offersListenStream: boolean;
 }
 
 /**
@@ -76,6 +78,7 @@ export class WireMonitor {
       habits,
       settle: (exchange) => this.#settle(exchange),
       suspected: () => listener.suspected(),
+      retryMs: () => retryMsOf(this.#transport),
     });
     this.#fetch = new WatchedFetch(this.#exchanges, this.#streams, () => listener.streamEnded());
   }
@@ -100,9 +103,10 @@ export class WireMonitor {
     return this.#fetch.redirectTarget;
   }
 
-  begin(forward?: (token: string) => void): Exchange {
+  /** `limitMs`: for how long the call may take from its `startedAt` on. */
+  begin(forward?: (token: string) => void, call?: TimedCall, limitMs?: number): Exchange {
     this.inFlight++;
-    return new Exchange(++this.#begun, forward, this.#onEvent);
+    return new Exchange(++this.#begun, forward, this.#onEvent, call, limitMs);
   }
 
   /** `gaveUp`: it settled by a time-out or an abort, without an answer. */
@@ -110,6 +114,7 @@ export class WireMonitor {
     this.inFlight--;
     if (exchange.number <= this.#marked) this.inFlightBeforeMark--;
     exchange.settled = true;
+    if (exchange.stream !== undefined) this.#streams.callEnded(exchange.stream);
     if (gaveUp && !exchange.answered) this.#exchanges.giveUp(exchange);
     else this.#exchanges.remove(exchange);
   }
@@ -186,6 +191,7 @@ export class WireMonitor {
   /** Made once, so that a call does not pay for it. The SDK hands on the message of an event in the same tick. */
   readonly #onEvent = (exchange: Exchange) => {
     this.#reading = exchange;
+    if (exchange.settled) this.#streams.callEnded(exchange.followed());
     queueMicrotask(() => {
       this.#reading = undefined;
     });
@@ -203,7 +209,7 @@ export class WireMonitor {
     if (exchange !== undefined) {
       // What fails after that (a next request, the client's own check) proves nothing about this one.
       if (message.result !== undefined) exchange.earlierLegMayHaveRun = true;
-      this.#streams.answered(exchange);
+      this.#streams.answered(exchange, message.result !== undefined);
     }
     // The SDK takes any result for the end of what it reads, and does not resume that stream.
     if (this.#reading !== undefined && this.#reading !== exchange && message.result !== undefined) {
