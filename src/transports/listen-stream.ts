@@ -29,15 +29,17 @@ export class ListenStream {
   readonly #open = new Set<ListenRequest>();
   /** Answered by what makes the SDK ask again. */
   #unanswered: ListenRequest | undefined;
+  /** It has ended, and the SDK may be about to ask again. */
+  #endings = 0;
   #retired = false;
 
   constructor(parts: ListenStreamParts) {
     this.#parts = parts;
   }
 
-  /** Open, or being opened. */
+  /** Open, being opened, or just ended. */
   get isOpen(): boolean {
-    return this.#open.size > 0;
+    return this.#open.size > 0 || this.#endings > 0;
   }
 
   /** Its session is gone: it is not opened again. */
@@ -106,7 +108,9 @@ export class ListenStream {
         else whenPipedBodyEnds(body, ended, (event) => this.#pace.read(event));
       },
       ended: () => {
-        if (this.#open.delete(request) && !this.isOpen) setTimeout(() => this.#check(), PARSER_GRACE_MS);
+        if (!this.#open.delete(request) || this.#open.size > 0) return;
+        this.#endings++;
+        setTimeout(() => this.#check(), PARSER_GRACE_MS);
       },
     };
     this.#unanswered = request;
@@ -115,6 +119,7 @@ export class ListenStream {
   }
 
   #check(): void {
+    this.#endings--;
     if (!this.isOpen) this.#parts.ended();
   }
 }
