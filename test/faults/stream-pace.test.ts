@@ -1,5 +1,7 @@
 // Owned, Streamable HTTP: a server that ends its streams at once is not asked again without end; one that behaves is
 // not slowed.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { afterAll, describe, expect, it } from 'vitest';
 import { expectNoCrashes } from '../support/crashes.ts';
 import { hostOf, SEEN_HOSTS } from '../support/hosts.ts';
@@ -173,6 +175,33 @@ describe.concurrent.each(SEEN_HOSTS)('%s', (kind) => {
       expect(end.error).toBeUndefined();
       expect(server.count('tools/call')).toBe(1);
     });
+  });
+
+  it('a stream that ends as a call is accepted may still bring its answer', async () => {
+    const open: OddExchange[] = [];
+    let held: OddExchange | undefined;
+    const { server } = await start({
+      answer: (exchange) => {
+        held = exchange;
+        open.at(-1)!.res.end();
+        setImmediate(() => exchange.res.writeHead(202).end());
+      },
+      listen: (exchange) => {
+        exchange.events();
+        open.push(exchange);
+        const answer = held && `data: ${JSON.stringify(rightAnswer(held))}\n\n`;
+        exchange.res.write(`retry: 0\n${answer ?? message()}`);
+      },
+    });
+    for (let i = 0; i < 10; i++) {
+      held = undefined;
+      await using host = hostOf(kind, server.url);
+      const opened = open.length;
+      await host.handle.ready();
+      await until(() => open.length > opened);
+      const { error } = await settled(host.handle.callTool({ name: 't' }, undefined, MINUTE));
+      expect(error).toBeUndefined();
+    }
   });
 
   describe('an answer stream that ends at once', () => {
@@ -401,6 +430,25 @@ describe.concurrent.each(SEEN_HOSTS)('%s', (kind) => {
       await host.handle.callTool({ name: 't' }, undefined, MINUTE);
       await until(() => gets.length >= 3);
       expect(sessions.size).toBe(3);
+    });
+
+    it('does not keep the process', async () => {
+      const { server, gets } = await start({
+        listen: (exchange) => stream(exchange, `retry: ${NEVER[0]}\n\n`),
+      });
+      const code = `
+        import { createSupervisor } from '${new URL('../../src/index.ts', import.meta.url)}';
+        const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' } });
+        await supervisor.own('x', { transport: { kind: 'http', url: '${server.url}' } }).ping();
+      `;
+      const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code]);
+      try {
+        const [exitCode] = await once(child, 'exit');
+        expect(exitCode).toBe(0);
+        expect(gets).toHaveLength(1);
+      } finally {
+        child.kill('SIGKILL');
+      }
     });
 
     it('ends with close()', async () => {
