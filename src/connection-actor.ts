@@ -77,7 +77,7 @@ export class ConnectionActor {
   readonly #actor: ActorRefFrom<typeof runnableConnectionMachine>;
   readonly #listener: ConnectionListener;
   readonly #inspection: Inspection;
-  readonly #waiting = new Set<Waiter>();
+  #waiting: readonly Waiter[] = [];
 
   constructor(
     name: string,
@@ -129,7 +129,9 @@ export class ConnectionActor {
 
   /** Resolves with the first of these states that is entered from now on. */
   next(...states: readonly ConnectionState[]): Promise<ConnectionState> {
-    return new Promise((resolve) => this.#waiting.add({ states, resolve }));
+    return new Promise((resolve) => {
+      this.#waiting = [...this.#waiting, { states, resolve }];
+    });
   }
 
   #hear(event: ConnectionEmitted): void {
@@ -167,7 +169,7 @@ export class ConnectionActor {
   #enter(state: ConnectionState, cause: Cause | undefined): void {
     const from = this.state;
     // Those who begin to wait in a listener below wait for what comes after this.
-    const waiting = [...this.#waiting].filter(({ states }) => states.includes(state));
+    const waiting = this.#waiting.filter(({ states }) => states.includes(state));
     this.state = state;
     this.since = Date.now();
     this.probing = false;
@@ -175,7 +177,7 @@ export class ConnectionActor {
     if (state === 'closed') this.#inspection.ended(this.#actor);
     if (from !== state) this.#listener.entered(state, from, cause);
     for (const waiter of waiting) {
-      this.#waiting.delete(waiter);
+      this.#waiting = this.#waiting.filter((each) => each !== waiter);
       waiter.resolve(state);
     }
   }

@@ -271,5 +271,6 @@ export class Connection extends ClientMethodsBase {
 
 function machineInput(ownership: Ownership, { recovery, liveness, lazy }: Settings): ConnectionInput {
   const { missedProbes, probeTimeoutMs, silenceMs, busySilenceMs } = liveness;
-  return { ...recovery, ownership, lazy, missedProbes, probeTimeoutMs, silenceMs, busySilenceMs };
+  // The spread comes last: see `liveness` in validation.ts.
+  return { ownership, lazy, missedProbes, probeTimeoutMs, silenceMs, busySilenceMs, ...recovery };
 }

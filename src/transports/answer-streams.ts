@@ -41,7 +41,13 @@ export class AnswerStreams {
 
   constructor(parts: AnswerStreamsParts) {
     this.#parts = parts;
-    this.#listenStream = new ListenStream({ ...parts, ended: () => this.#settleWaiting() });
+    const { habits, suspected, retryMs } = parts;
+    this.#listenStream = new ListenStream({
+      habits,
+      suspected,
+      retryMs,
+      ended: () => this.#settleWaiting(),
+    });
   }
 
   retire(how: Retirement): void {
