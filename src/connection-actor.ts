@@ -130,7 +130,7 @@ export class ConnectionActor {
   /** Resolves with the first of these states that is entered from now on. */
   next(...states: readonly ConnectionState[]): Promise<ConnectionState> {
     return new Promise((resolve) => {
-      this.#waiting = [...this.#waiting, { states, resolve }];
+      this.#waiting = this.#waiting.concat({ states, resolve });
     });
   }
 

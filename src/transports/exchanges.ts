@@ -47,7 +47,7 @@ export class Exchanges {
     exchange.stream?.stopTimer();
     if (this.#single === exchange) this.#single = undefined;
     else if (exchange.requestId !== undefined) this.#byId?.delete(exchange.requestId);
-    this.#givenUp?.delete(exchange);
+    if (this.outstanding > 0) this.#givenUp?.delete(exchange);
   }
 
   has(exchange: Exchange): boolean {
