@@ -27,6 +27,7 @@ export type SupervisorErrorCode =
   | 'unavailable'
   | 'closed'
   | 'not-connected'
+  | 'authorization-callback'
   | 'invalid-options';
 
 /** What all errors of this package have in common. */
@@ -212,6 +213,17 @@ export class NotConnectedError extends SupervisorError {
         'Call its connect() first, then pass it on.',
       facts,
     );
+  }
+}
+
+/** What was given to `finishAuth` belongs to no login in progress. Nothing was sent, and nothing has changed. */
+export class AuthorizationCallbackError extends SupervisorError {
+  override readonly name = 'AuthorizationCallbackError';
+
+  constructor(connection: string, why: string) {
+    super('authorization-callback', `Connection "${connection}": the callback was not used: ${why}.`, {
+      connection,
+    });
   }
 }
 

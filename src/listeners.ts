@@ -18,6 +18,10 @@ export class Listeners<Events extends object> {
     return () => listeners.delete(listener);
   }
 
+  has(type: keyof Events): boolean {
+    return (this.#byType.get(type)?.size ?? 0) > 0;
+  }
+
   emit<T extends keyof Events>(type: T, event: Events[T]): void {
     for (const listener of this.#byType.get(type) ?? []) {
       try {

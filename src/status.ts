@@ -19,6 +19,8 @@ export interface ConnectionStatus {
   readonly reason: Cause | undefined;
   /** What the host can do about it; undefined where nothing is needed. */
   readonly action: string | undefined;
+  /** A person has to sign in before it can go on. */
+  readonly authorization: 'required' | undefined;
   /** Operations that were sent and have not settled, of all generations. */
   readonly inFlight: number;
   /** Operations that wait for the connection. */

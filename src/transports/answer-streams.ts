@@ -14,6 +14,8 @@ import type { Retirement, ServerHabits } from './wire-monitor.ts';
 /** For how long an answer is waited for on the GET stream of a server that was never seen to answer there. */
 const LISTEN_WAIT_MS = 5_000;
 
+const WANTS_CREDENTIALS: readonly number[] = [401, 403];
+
 const LAST_EVENT_ID = 'last-event-id';
 
 export interface AnswerStreamsParts {
@@ -32,6 +34,8 @@ export class AnswerStreams {
   /** Those whose resumption has ended or failed, in that order: the SDK will ask again. */
   readonly #toResume = new Set<Exchange>();
   #retired: Retirement | undefined;
+  /** The server has opened its own stream before. */
+  #hasListened = false;
 
   constructor(parts: AnswerStreamsParts) {
     this.#parts = parts;
@@ -82,12 +86,16 @@ export class AnswerStreams {
     const request = this.#listenStream.opening();
     try {
       const response = await responding;
-      if (response.ok) request.opened(response);
+      const { ok, status } = response;
+      if (ok) {
+        this.#hasListened = true;
+        request.opened(response);
+      }
       // The SDK follows, or signs in, and asks again.
-      else if (response.status === 401 || response.status === 403) this.#parts.suspected();
-      else if (!isFollowedGet(asked, response)) {
+      else if (!WANTS_CREDENTIALS.includes(status) && !isFollowedGet(asked, response)) {
         request.ended();
-        if (response.status !== 405) this.#parts.suspected();
+        // No stream here: many servers say 404.
+        if (status !== 405 && (status !== 404 || this.#hasListened)) this.#parts.suspected();
       }
       return response;
     } catch (error) {

@@ -43,6 +43,9 @@ export interface ServerHabits {
  */
 export type Retirement = 'gone' | 'draining';
 
+/** Requests of no call's. */
+const PROBES: readonly unknown[] = ['ping', 'server/discover'];
+
 /** Where requests that are no call's ended up, by the errors that they were answered with. */
 const REACHED = new WeakMap<object, Reached>();
 
@@ -171,8 +174,21 @@ export class WireMonitor {
     return this.#fetch.over(base, kind);
   }
 
-  /** Gives up the streams that are not resumed any more, and settles their calls: now, and when later ones end. */
+  /** Of a call that has not settled, or of the handshake. */
+  exchangeOf(body: unknown): Exchange | undefined {
+    return this.#exchanges.ofBody(body);
+  }
+
+  isProbe(body: unknown): boolean {
+    return PROBES.includes(this.#exchanges.otherOfBody(body)?.message?.method);
+  }
+
+  /**
+   * Gives up the streams that are not resumed any more, and settles their calls: now, and when later ones end. What
+   * waits for a sign-in is not sent here any more.
+   */
   retire(how: Retirement): void {
+    for (const { held } of this.#exchanges) held?.release();
     this.#streams.retire(how);
   }
 
