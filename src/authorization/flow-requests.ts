@@ -2,13 +2,12 @@
  * The requests of one authorization flow: discovery, registration, tokens. They go to other servers than the MCP
  * endpoint, so they carry none of its headers and are no evidence about it.
  */
+import { isPassingOAuthCode } from '../evidence/oauth.ts';
 import { retryAfterMsOf } from '../transports/http-wire.ts';
 import { ofSignIn } from './sign-in-errors.ts';
 
 /** A token endpoint that never answers would hold up everybody who shares the provider. */
 const REQUEST_LIMIT_MS = 30_000;
-
-const MAY_PASS: readonly unknown[] = ['server_error', 'temporarily_unavailable', 'too_many_requests'];
 
 export interface PassingFailure {
   readonly error: unknown;
@@ -58,7 +57,7 @@ async function mayPass(response: Response, isPost: boolean): Promise<boolean> {
   if (status === 429 || status >= 500) return true;
   if (!isPost) return false;
   const said = await errorCodeOf(response.clone());
-  return MAY_PASS.includes(said) || (status === 404 && typeof said !== 'string');
+  return isPassingOAuthCode(said) || (status === 404 && typeof said !== 'string');
 }
 
 /** `error` of RFC 6749, section 5.2. */
