@@ -35,37 +35,37 @@
  *  connecting.opening     own    ready.steady           opened
  *                         own    connecting.backingOff  open failed [budget left]
  *                         own    exhausted.cooling      open failed [budget spent]
- *                         own    exhausted.cooling      open failed for good
+ *                         own    exhausted.signedOut    open failed, unauthorized [signs in]
+ *                         own    exhausted.cooling      open failed, unauthorized; open failed for good
  *                         own    connecting.opening     after window [once, no failure]
  *                         own    exhausted.cooling      after window [once]
+ *                         own    connecting.opening     after firstReady [once]
  *  connecting.backingOff  own    connecting.opening     after backoff; reconnect
  *                         own    exhausted.cooling      after window [once]
+ *                         own    connecting.backingOff  after firstReady [once]
  *  connecting.checking    lent   ready.steady           verified
  *                         lent   failed-ownership       unverified
- *                         lent   connecting.checking    after window [once]
+ *                         lent   connecting.checking    after window; after firstReady [once]
  *  ready.steady           any    ready.probing          suspected, by silence; suspected, by more;
  *                                                       suspected, the host slept
  *                         any    ready.steady           after stable [once]
+ *                         own    ready.steady           answered
  *  ready.probing          any    ready.probing          suspected, the host slept
  *                         any    ready.probing          after stable [once]
+ *                         own    ready.probing          answered
  *                         any    ready.steady           probe answered; probe could not be sent
  *                         own    lost                   probe lost [on demand]
- *                         own    recreating.retiring    probe lost [eager, no wait]
  *                         own    recreating.backingOff  probe lost [eager, budget left]
  *                         own    exhausted.cooling      probe lost [eager, budget spent]
  *                         lent   failed-ownership       probe lost
  *                         own    lost                   unanswered, idle;
  *                                                       unanswered, idle, silent [slept, on demand]
- *                         own    recreating.retiring    unanswered, idle;
- *                                                       unanswered, idle, silent [slept, eager, no wait]
  *                         own    recreating.backingOff  unanswered, idle;
  *                                                       unanswered, idle, silent [slept, eager, budget left]
  *                         own    exhausted.cooling      unanswered, idle;
  *                                                       unanswered, idle, silent [slept, eager, budget spent]
  *                         own    lost                   unanswered, idle, silent;
  *                                                       unanswered, busy, silent [missed, on demand]
- *                         own    recreating.retiring    unanswered, idle, silent;
- *                                                       unanswered, busy, silent [missed, eager, no wait]
  *                         own    recreating.backingOff  unanswered, idle, silent;
  *                                                       unanswered, busy, silent [missed, eager, budget left]
  *                         own    exhausted.cooling      unanswered, idle, silent;
@@ -76,8 +76,8 @@
  *                         any    ready.probing          suspected, by more; suspected, the host slept;
  *                                                       after probeDistance
  *                         any    ready.suspect          after stable [once]
+ *                         own    ready.suspect          answered
  *  ready                  own    lost                   lost [on demand]
- *                         own    recreating.retiring    lost [eager, no wait]
  *                         own    recreating.backingOff  lost [eager, budget left]
  *                         own    exhausted.cooling      lost [eager, budget spent]
  *                         lent   failed-ownership       lost
@@ -95,27 +95,47 @@
  *                         own    exhausted.cooling      demand [if-unsent, not run, budget spent]
  *                         own    recreating.retiring    reconnect
  *  recreating.backingOff  own    recreating.retiring    after backoff; reconnect
+ *                         own    recreating.retiring    demand [unsent, unwanted, no wait]
+ *                         own    recreating.retiring    demand [safe, unanswered, unwanted, no wait]
+ *                         own    recreating.retiring    demand [if-unsent, not run, unwanted, no wait]
+ *                         own    recreating.backingOff  demand [unsent, unwanted]
+ *                         own    recreating.backingOff  demand [safe, unanswered, unwanted]
+ *                         own    recreating.backingOff  demand [if-unsent, not run, unwanted]
  *                         own    exhausted.cooling      after window
  *  recreating.retiring    own    recreating.opening     retired
  *                         own    recreating.backingOff  retiring failed [budget left]
  *                         own    exhausted.cooling      retiring failed [budget spent]
  *                         own    exhausted.cooling      retiring failed for good; after window
+ *                         own    recreating.retiring    demand [unsent, unwanted]
+ *                         own    recreating.retiring    demand [safe, unanswered, unwanted]
+ *                         own    recreating.retiring    demand [if-unsent, not run, unwanted]
  *  recreating.opening     own    ready.steady           opened
  *                         own    recreating.backingOff  open failed [budget left]
  *                         own    exhausted.cooling      open failed [budget spent]
- *                         own    exhausted.cooling      open failed for good; after window
+ *                         own    exhausted.signedOut    open failed, unauthorized [signs in]
+ *                         own    exhausted.cooling      open failed, unauthorized; open failed for good;
+ *                                                       after window
+ *                         own    recreating.opening     demand [unsent, unwanted]
+ *                         own    recreating.opening     demand [safe, unanswered, unwanted]
+ *                         own    recreating.opening     demand [if-unsent, not run, unwanted]
  *  failed-ownership       lent   connecting.checking    replaced
- *  exhausted.cooling      own    exhausted.cooled       after coolDown
- *                         own    recreating.retiring    reconnect [was ready]
- *                         own    connecting.opening     reconnect [never ready]
+ *  exhausted.cooling      own    exhausted.cooled       after coolDown [on demand]
+ *                         own    recreating.retiring    after coolDown [eager, was ready]
+ *                         own    connecting.opening     after coolDown [eager, never ready]
+ *                         own    recreating.retiring    reconnect; authorized [was ready]
+ *                         own    connecting.opening     reconnect; authorized [never ready]
  *  exhausted.cooled       own    recreating.retiring    demand [unsent, was ready]
  *                         own    recreating.retiring    demand [safe, unanswered, was ready]
  *                         own    recreating.retiring    demand [if-unsent, not run, was ready]
  *                         own    connecting.opening     demand [unsent, never ready]
  *                         own    connecting.opening     demand [safe, unanswered, never ready]
  *                         own    connecting.opening     demand [if-unsent, not run, never ready]
- *                         own    recreating.retiring    reconnect [was ready]
- *                         own    connecting.opening     reconnect [never ready]
+ *                         own    recreating.retiring    reconnect; authorized [was ready]
+ *                         own    connecting.opening     reconnect; authorized [never ready]
+ *  exhausted.signedOut    own    exhausted.signedOut    after coolDown [eager]
+ *                         own    exhausted.signedOut    after coolDown [once]
+ *                         own    recreating.retiring    reconnect; authorized [was ready]
+ *                         own    connecting.opening     reconnect; authorized [never ready]
  *  (open)                 any    closing                close
  *  closing                any    closed                 shut down
  */
@@ -391,7 +411,7 @@ export const connectionMachine = setup({
       !failure.permanent &&
       failure.retryAfterMs <= context.windowMs &&
       countedAttempts(context) < context.maxAttempts,
-    awaitsSignIn: ({ context }) => context.signsIn && context.cause === 'unauthorized',
+    awaitsSignIn: ({ context }, failure: OpenFailure) => context.signsIn && failure.cause === 'unauthorized',
     serverIsMissing: ({ context }) => serverIsMissing(context),
   },
   actions: {
@@ -424,6 +444,8 @@ export const connectionMachine = setup({
     beginGeneration: assign(({ context }) => ({
       generation: context.generation + 1,
       wanted: false,
+      firstReadyIsOver: false,
+      dialsWithoutServer: 0,
       retryAfterMs: 0,
       cause: null,
       suspicion: null,
@@ -523,6 +545,11 @@ export const connectionMachine = setup({
             onDone: { target: '#connection.ready', actions: 'beginGeneration' },
             onError: [
               {
+                guard: { type: 'awaitsSignIn', params: ({ event }) => event.error as OpenFailure },
+                target: '#connection.exhausted.signedOut',
+                actions: { type: 'rememberFailure', params: ({ event }) => event.error as OpenFailure },
+              },
+              {
                 guard: { type: 'mayDialAgain', params: ({ event }) => event.error as OpenFailure },
                 target: 'backingOff',
                 actions: [
@@ -568,7 +595,7 @@ export const connectionMachine = setup({
         },
         reconnect: {
           guard: 'ownedBySupervisor',
-          target: 'recreating',
+          target: '#connection.recreating.retiring',
           actions: ['giveBackAttempts', { type: 'rememberLoss', params: { cause: 'requested' } }],
         },
         replaced: {
@@ -719,6 +746,11 @@ export const connectionMachine = setup({
             onDone: { target: '#connection.ready', actions: 'beginGeneration' },
             onError: [
               {
+                guard: { type: 'awaitsSignIn', params: ({ event }) => event.error as OpenFailure },
+                target: '#connection.exhausted.signedOut',
+                actions: { type: 'rememberFailure', params: ({ event }) => event.error as OpenFailure },
+              },
+              {
                 guard: { type: 'mayDialAgain', params: ({ event }) => event.error as OpenFailure },
                 target: 'backingOff',
                 actions: [
@@ -770,7 +802,6 @@ export const connectionMachine = setup({
       initial: 'cooling',
       states: {
         cooling: {
-          always: { guard: 'awaitsSignIn', target: 'signedOut' },
           after: {
             coolDown: [
               {

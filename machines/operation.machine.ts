@@ -48,7 +48,8 @@
  *              own    unknown-outcome  lost
  *              any    cancelled        abort
  *  awaiting    any    sending          usable
- *              any    unavailable      unavailable, budget spent; unavailable, closed
+ *              any    unavailable      unavailable, budget spent; unavailable, server missing;
+ *                                      unavailable, retry after; unavailable, closed
  *              any    refused          refused
  *              any    timed-out        deadline
  *              any    cancelled        abort
