@@ -84,6 +84,7 @@ export class Authorization {
       if (tokens && fitness === 'fit') return tokens;
       const before = tokens ? await tokenDigest(tokens) : undefined;
       if (flows !== this.#flows) continue;
+      if (!wanted.mayAskPerson && !canRefresh(this.provider, tokens)) return undefined;
       if (this.login !== undefined) throw new LoginNeeded(this.login);
       const mustAskPerson = refusal === 'scope' || fitness === 'too-narrow';
       const login = await abortable(this.#start({ ...wanted, scopes }, before, mustAskPerson), signal);
@@ -178,20 +179,24 @@ export class Authorization {
 
   #start(wanted: Wanted, before: string | undefined, mustAskPerson: boolean): Promise<Login | undefined> {
     const { provider } = this;
-    const done = runFlow(
-      { ...wanted, provider, before, mustAskPerson },
-      {
-        began: (login) => {
-          this.login = login;
-        },
-        asked: (login) => this.#asked(login),
-        failed: (login, error) => this.abandon(login, error),
+    const listener = {
+      began: (login: Login) => {
+        this.login = login;
       },
-    ).then(async (login) => {
+      asked: (login: Login) => this.#asked(login),
+      failed: (login: Login, error: unknown) => this.abandon(login, error),
+    };
+    const flow = async () => {
+      const parts = { ...wanted, provider, before, mustAskPerson };
+      const login = await runFlow(parts, listener).catch((error: unknown) => {
+        // A refresh token can be for another server.
+        if (Object(error).errorCode !== 'invalid_target' || mustAskPerson) throw error;
+        return runFlow({ ...parts, mustAskPerson: true }, listener);
+      });
       if (login === undefined) await this.#note(wanted.serverUrl, wanted.scopes, undefined);
       return login;
-    });
-    return this.#run(wanted.serverUrl, done);
+    };
+    return this.#run(wanted.serverUrl, flow());
   }
 
   async #run(serverUrl: string, done: Promise<Login | undefined>): Promise<Login | undefined> {
@@ -224,4 +229,9 @@ export class Authorization {
     const tokens = await this.provider.tokens();
     if (tokens) await this.#grants.note(serverUrl, tokens, wanted, asked);
   }
+}
+
+/** Without a person: by a refresh, or by a grant that knows none. */
+function canRefresh({ redirectUrl }: OAuthClientProvider, tokens: OAuthTokens | undefined): boolean {
+  return tokens?.refresh_token !== undefined || !redirectUrl;
 }

@@ -8,6 +8,7 @@ import { abortable } from '../within-limit.ts';
 import { LoginNeeded, type Wanted } from './authorization.ts';
 import { type Challenge, challengeOf } from './challenge.ts';
 import { sdkAuth } from './flow.ts';
+import type { Refusal } from './grants.ts';
 import { HeldRequest } from './held-request.ts';
 import type { SignIn } from './sign-in.ts';
 import { ofSignIn } from './sign-in-errors.ts';
@@ -37,35 +38,39 @@ export class SignedFetch {
   }
 
   readonly fetch: typeof fetch = async (asked, init = {}) => {
-    const tokens = await this.#signIn.tokens();
-    const response = await this.#base(asked, withToken(init, tokens));
-    const challenge = await challengeOf(response);
-    if (challenge === undefined) return response;
-    await this.#signIn.noteRefused(tokens);
-    const wanted = this.#wanted(challenge, tokens, init.method !== 'DELETE');
-    const other =
-      init.method === 'POST'
-        ? await this.#forMessage(wanted, init, response)
-        : await this.#forStream(wanted, init);
-    if (other === undefined) return this.#refused(response, init);
-    await response.body?.cancel();
-    const again = await this.#base(asked, withToken(init, other));
-    if (again.status === 401 || again.status === 403) {
-      await this.#signIn.noteRefused(other);
-      if (init.method !== 'POST') this.#refusesStreams = true;
-      return this.#refused(again, init);
+    const tried = new Set<Refusal>();
+    let tokens = await this.#signIn.tokens();
+    for (;;) {
+      const response = await this.#base(asked, withToken(init, tokens));
+      const challenge = await challengeOf(response);
+      if (challenge === undefined) return response;
+      await this.#signIn.noteRefused(tokens);
+      if (tried.size > 0 && init.method !== 'POST') this.#refusesStreams = true;
+      // An expired token may have lacked a scope as well.
+      const other = tried.has(challenge.refusal)
+        ? undefined
+        : await this.#other(challenge, tokens, init, response);
+      if (other === undefined) return this.#refused(response, init);
+      tried.add(challenge.refusal);
+      tokens = other;
+      await response.body?.cancel();
     }
-    return again;
   };
+
+  #other(
+    challenge: Challenge,
+    refused: OAuthTokens | undefined,
+    init: RequestInit,
+    response: Response,
+  ): Promise<OAuthTokens | undefined> {
+    const { serverUrl, flowFetch: fetch } = this.#signIn;
+    const wanted = { ...challenge, serverUrl, refused, mayAskPerson: init.method !== 'DELETE', fetch };
+    return init.method === 'POST' ? this.#forMessage(wanted, init, response) : this.#forStream(wanted, init);
+  }
 
   /** A stream of its own is no more than an offer of a Streamable HTTP server: the SDK would ask again and again. */
   #refused(response: Response, { method }: RequestInit): Response {
     return method === 'GET' && !this.#signIn.isLegacy ? new Response(null, { status: 405 }) : response;
-  }
-
-  #wanted(challenge: Challenge, refused: OAuthTokens | undefined, mayAskPerson: boolean): Wanted {
-    const { serverUrl, flowFetch: fetch } = this.#signIn;
-    return { ...challenge, serverUrl, refused, mayAskPerson, fetch };
   }
 
   /** A stream that cannot be had, and a session that cannot be ended, are answered as they were refused. */

@@ -10,6 +10,8 @@ import type { AuthorizationServer } from './authorization-server.ts';
 
 export interface ProtectedServer extends AsyncDisposable {
   readonly url: URL;
+  /** Another endpoint of the same resource. */
+  readonly otherUrl: URL;
   readonly seen: {
     /** Requests to the endpoint, by method and JSON-RPC method, that were let in. */
     readonly admitted: string[];
@@ -40,13 +42,14 @@ export async function protectedServer(authorization: AuthorizationServer): Promi
   await once(http, 'listening');
   const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
   const url = new URL(`${origin}/mcp`);
-  const metadata = `${origin}/.well-known/oauth-protected-resource/mcp`;
+  const metadata = '/.well-known/oauth-protected-resource';
   const transports = new Map<string, StreamableHTTPServerTransport>();
   const expired = new Set<string>();
   const met = new Set<string>();
   const seen: ProtectedServer['seen'] = { admitted: [], refused: [], sessions: new Set(), ran: [] };
   const server: ProtectedServer = {
     url,
+    otherUrl: new URL('/other/mcp', origin),
     seen,
     expire() {
       for (const token of met) expired.add(token);
@@ -63,7 +66,7 @@ export async function protectedServer(authorization: AuthorizationServer): Promi
 
   function challenge(res: ServerResponse, status: 401 | 403, error: string, scope: string | undefined): void {
     const wanted = scope === undefined ? '' : `, scope="${scope}"`;
-    const value = `Bearer error="${error}", resource_metadata="${metadata}"${wanted}`;
+    const value = `Bearer error="${error}", resource_metadata="${origin}${metadata}"${wanted}`;
     res.writeHead(status, { 'www-authenticate': value }).end();
   }
 
@@ -93,12 +96,12 @@ export async function protectedServer(authorization: AuthorizationServer): Promi
   async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const body = await bodyOf(req);
     if (server.intercept?.(req, res, body)) return;
-    if (req.url === new URL(metadata).pathname) {
+    if (req.url === metadata) {
       res.setHeader('content-type', 'application/json');
-      res.end(JSON.stringify({ resource: url.href, authorization_servers: [authorization.issuer] }));
+      res.end(JSON.stringify({ resource: `${origin}/`, authorization_servers: [authorization.issuer] }));
       return;
     }
-    if (req.url !== '/mcp') return void res.writeHead(404).end();
+    if (!req.url?.endsWith('/mcp')) return void res.writeHead(404).end();
     const message = body === '' ? undefined : JSON.parse(body);
     const what = message?.method ?? (req.method as string);
     const token = req.headers.authorization?.replace(/^Bearer /, '') ?? '';
