@@ -346,12 +346,22 @@ function countedAttempts(context: ConnectionContext): number {
  * each later one is random.
  */
 export function backoffMs(context: ConnectionContext, random: number): number {
-  const { spawns, initialBackoffMs, maxBackoffMs, retryAfterMs } = context;
-  const attempts = countedAttempts(context);
-  const growth = (spawns ? 2 : 1.125) ** Math.max(0, attempts - 1);
-  const ours =
-    Math.min(maxBackoffMs, initialBackoffMs * growth) * (attempts === 0 ? random : (1 + random) / 2);
+  const { initialBackoffMs, retryAfterMs } = context;
+  const ours = delayMs(context, countedAttempts(context), random);
   return retryAfterMs === 0 ? ours : Math.max(ours, retryAfterMs + random * initialBackoffMs);
+}
+
+export type Pace = Pick<ConnectionInput, 'spawns' | 'initialBackoffMs' | 'maxBackoffMs'>;
+
+/** The same, after so many attempts, where the server did not ask to wait. */
+export function delayMs(
+  { spawns, initialBackoffMs, maxBackoffMs }: Pace,
+  attempts: number,
+  random: number,
+): number {
+  const growth = (spawns ? 2 : 1.125) ** Math.max(0, attempts - 1);
+  const share = attempts === 0 ? random : (1 + random) / 2;
+  return Math.min(maxBackoffMs, initialBackoffMs * growth) * share;
 }
 
 /** How long demands are refused, in milliseconds. */

@@ -14,6 +14,7 @@ import {
 } from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
 import { backgroundClock, type Clock } from './clock.ts';
+import { firstDelayShare } from './first-dials.ts';
 import type { Inspection } from './inspection.ts';
 
 const LEFT_BY_DEMAND: readonly ConnectionState[] = ['idle', 'lost', 'exhausted'];
@@ -54,7 +55,8 @@ export const runnableConnectionMachine = connectionMachine.provide({
   },
   actions: { readTokens: ({ system }) => edgeOf(system).readTokens() },
   delays: {
-    backoff: ({ context }) => backoffMs(context, Math.random()),
+    backoff: ({ context, system }) =>
+      backoffMs(context, context.attempts === 0 ? firstDelayShare(system) : Math.random()),
     // Connections that were given up together are not tried together.
     coolDown: ({ context }) => coolDownMs(context) * (1 - Math.random() / 10),
   },

@@ -32,7 +32,10 @@ export interface RecoveryOptions {
    * nor where the server said that it does not know the session. Default 200.
    */
   readonly initialBackoffMs?: number | undefined;
-  /** Upper bound of any delay, unless the server asked for more with `Retry-After`. Default 10 000. */
+  /**
+   * Upper bound of any delay, unless the server asked for more with `Retry-After`. Default 3 000, or 10 000 where a
+   * dial starts a process.
+   */
   readonly maxBackoffMs?: number | undefined;
   /** Operations that arrive while the connection is not ready wait for it. Default true. */
   readonly waitForReady?: boolean | undefined;

@@ -135,7 +135,8 @@ export class OwnedLine implements Line {
     this.#retired.set(parts, () => {});
     const { cleared, ended } = how(parts);
     this.#clearing.set(parts, cleared);
-    this.#inBackground(ended);
+    // What had no session leaves none behind.
+    this.#inBackground(ended.finally(() => parts.hadSession || this.#retired.delete(parts)));
     this.#inBackground(cleared);
     return cleared;
   }
