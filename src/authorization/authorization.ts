@@ -6,8 +6,8 @@ import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { abortable } from '../within-limit.ts';
 import { type Callback, CallbackRefused, callbackParams, checkCallback } from './callback.ts';
-import { exchangeCode, LoginRefusedError, runFlow, sdkAuth } from './flow.ts';
-import { type Fitness, Grants, type Refusal, type Scopes } from './grants.ts';
+import { exchangeCode, type FlowParts, LoginRefusedError, runFlow, sdkAuth } from './flow.ts';
+import { Grants, type Refusal, type Scopes } from './grants.ts';
 import type { Login } from './login.ts';
 import { scopesOf, union } from './scopes.ts';
 import { ofSignIn, signInFailure } from './sign-in-errors.ts';
@@ -80,14 +80,17 @@ export class Authorization {
       }
       const flows = this.#flows;
       const tokens = await this.provider.tokens();
-      const fitness = await this.#fitnessOf(tokens, wanted, scopes);
-      if (tokens && fitness === 'fit') return tokens;
+      const areRefused = tokens?.access_token === refused?.access_token;
+      const fitness = tokens ? await this.#grants.judge(serverUrl, tokens, scopes, refusal) : undefined;
+      if (tokens && fitness === 'fit' && !areRefused) return tokens;
       const before = tokens ? await tokenDigest(tokens) : undefined;
       if (flows !== this.#flows) continue;
       if (!wanted.mayAskPerson && !canRefresh(this.provider, tokens)) return undefined;
       if (this.login !== undefined) throw new LoginNeeded(this.login);
-      const mustAskPerson = refusal === 'scope' || fitness === 'too-narrow';
-      const login = await abortable(this.#start({ ...wanted, scopes }, before, mustAskPerson), signal);
+      const mustAskPerson = refusal === 'scope' || (fitness === 'too-narrow' && !areRefused);
+      const mayBeUseless = fitness === 'of-another-server' && !mustAskPerson;
+      const flow = { ...wanted, provider: this.provider, scopes, before, mustAskPerson };
+      const login = await abortable(this.#start(flow, mayBeUseless), signal);
       if (login !== undefined) throw new LoginNeeded(login);
       return (await this.provider.tokens()) ?? undefined;
     }
@@ -160,16 +163,6 @@ export class Authorization {
     }
   }
 
-  /** Nothing for what was refused. */
-  async #fitnessOf(
-    tokens: OAuthTokens | undefined,
-    { serverUrl, refused, refusal }: Wanted,
-    scopes: Scopes,
-  ): Promise<Fitness | undefined> {
-    if (!tokens || tokens.access_token === refused?.access_token) return undefined;
-    return this.#grants.judge(serverUrl, tokens, scopes, refusal);
-  }
-
   /** A step-up asks for what there was as well. */
   async #scopesFor({ serverUrl, scopes, refusal, refused }: Wanted): Promise<Scopes> {
     if (refusal === 'token' || refused === undefined) return scopes;
@@ -177,8 +170,8 @@ export class Authorization {
     return union(granted ?? scopesOf(this.provider.clientMetadata.scope), scopes);
   }
 
-  #start(wanted: Wanted, before: string | undefined, mustAskPerson: boolean): Promise<Login | undefined> {
-    const { provider } = this;
+  /** `mayBeUseless`: the refresh token may be good for another server only. */
+  #start(parts: FlowParts, mayBeUseless: boolean): Promise<Login | undefined> {
     const listener = {
       began: (login: Login) => {
         this.login = login;
@@ -187,16 +180,14 @@ export class Authorization {
       failed: (login: Login, error: unknown) => this.abandon(login, error),
     };
     const flow = async () => {
-      const parts = { ...wanted, provider, before, mustAskPerson };
       const login = await runFlow(parts, listener).catch((error: unknown) => {
-        // A refresh token can be for another server.
-        if (Object(error).errorCode !== 'invalid_target' || mustAskPerson) throw error;
+        if (!mayBeUseless || Object(error).errorCode !== 'invalid_target') throw error;
         return runFlow({ ...parts, mustAskPerson: true }, listener);
       });
-      if (login === undefined) await this.#note(wanted.serverUrl, wanted.scopes, undefined);
+      if (login === undefined) await this.#note(parts.serverUrl, parts.scopes, undefined);
       return login;
     };
-    return this.#run(wanted.serverUrl, flow());
+    return this.#run(parts.serverUrl, flow());
   }
 
   async #run(serverUrl: string, done: Promise<Login | undefined>): Promise<Login | undefined> {

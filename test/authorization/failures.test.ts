@@ -76,24 +76,25 @@ const FINAL = [
   'method_not_allowed',
 ];
 
-/** Of both, the token has expired, and a refresh is tried. */
-async function expiredAt(when: 'a session' | 'a dial') {
-  const first = connect();
-  await first.handle.ready();
+/** Ready, with a token that has expired. */
+async function expired() {
+  const owned = await connected();
+  server.expire();
+  return owned;
+}
+
+async function connected() {
+  const owned = connect();
+  await owned.handle.ready();
   await until(() => server.seen.admitted.includes('GET'));
-  server.expire();
-  if (when === 'a session') return first;
-  await first.handle.close();
-  server.expire();
-  provider.saveTokens({ ...(provider.tokens() as never) });
-  return connect();
+  return owned;
 }
 
 describe('in the midst of a session', () => {
   it.each(PASSING)(
     '%s: the call fails, nobody has to sign in, and the next call is answered',
     async (_, answer) => {
-      await using one = await expiredAt('a session');
+      await using one = await expired();
       tokenEndpoint(answer);
       const { error } = await settled(one.handle.callTool({ name: 'read' }));
       expect(error).toBeInstanceOf(Error);
@@ -106,7 +107,7 @@ describe('in the midst of a session', () => {
   );
 
   it.each(FINAL)('%s: the call fails as in the SDK, and the session stays', async (code) => {
-    await using one = await expiredAt('a session');
+    await using one = await expired();
     tokenEndpoint(says(400, { error: code, error_description: 'no' }));
     const { error } = await settled(one.handle.callTool({ name: 'read' }));
     expect(error).toMatchObject({ errorCode: code, message: 'no' });
@@ -119,7 +120,7 @@ describe('in the midst of a session', () => {
   it.each(['invalid_grant', 'invalid_client', 'unauthorized_client'])(
     '%s: one login follows, and the call is answered',
     async (code) => {
-      await using one = await expiredAt('a session');
+      await using one = await expired();
       const { invalidateCredentials } = provider;
       provider.invalidateCredentials = (what) =>
         invalidateCredentials.call(provider, what === 'all' ? 'tokens' : what);
@@ -136,12 +137,10 @@ describe('in the midst of a session', () => {
 describe('at a dial', () => {
   /** With a token that has expired. */
   async function dial() {
-    const first = connect();
-    await first.handle.ready();
-    await until(() => server.seen.admitted.includes('GET'));
+    const first = await connected();
     await first.handle.close();
     server.expire();
-    return () => connect();
+    return connect;
   }
 
   it.each(PASSING)('%s: dialled again, nobody has to sign in', async (_, answer) => {

@@ -63,6 +63,7 @@ async function signedOut(settings: Parameters<typeof host>[0] = {}): Promise<Hos
   await until(() => signed.provider.tabs.length === 1);
   await signed.handle.finishAuth(await callback(signed));
   await first.catch(() => signed.handle.ready());
+  await until(() => server.seen.admitted.includes('GET'));
   signed.provider.saveTokens({ access_token: 'gone', token_type: 'Bearer' });
   return signed;
 }
@@ -86,8 +87,8 @@ it('at a dial: a call waits for the person, and is answered', async () => {
 it('in the midst of a session: five calls wait for one login, on the same session', async () => {
   await using signing = await signedOut();
   const calls = Array.from({ length: 5 }, () => signing.handle.callTool({ name: 'read' }));
-  await until(() => signing.provider.tabs.length === 2);
-  expect(signing.handle.status).toMatchObject({ state: 'ready', authorization: 'required' });
+  await until(() => signing.handle.status.authorization === 'required');
+  expect(signing.handle.state).toBe('ready');
   await signing.handle.finishAuth(await callback(signing));
   await Promise.all(calls);
   expect([signing.told.length, signing.provider.tabs.length]).toEqual([2, 2]);
@@ -181,7 +182,8 @@ it('a host that waits for the person itself may take longer than the handshake m
 it('what the person refuses ends the login, and rejects what waits with it', async () => {
   await using signing = await signedOut();
   const calls = Array.from({ length: 3 }, () => settled(signing.handle.callTool({ name: 'read' })));
-  await until(() => signing.provider.tabs.length === 2);
+  await until(() => server.seen.refused.filter((what) => what === 'tools/call').length === 3);
+  await until(() => signing.handle.status.authorization === 'required');
   const finished = await settled(signing.handle.finishAuth(refusal(signing)));
   expect(finished.error).toMatchObject({ name: 'AccessDeniedError', errorCode: 'access_denied' });
   for (const { error } of await Promise.all(calls)) expect(error).toBe(finished.error);
