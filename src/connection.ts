@@ -291,8 +291,9 @@ export class Connection extends ClientMethodsBase {
   async #settledAs(settled: Outcome | Promise<Outcome>, signal?: AbortSignal): Promise<void> {
     let outcome = await abortable(Promise.resolve(settled), signal);
     while (outcome === 'exhausted' && this.signIn?.isAwaited) {
-      const unchanged = this.signIn.nextChange().then(() => 'exhausted' as const);
-      outcome = await abortable(Promise.race([this.#actor.next(...SETTLED), unchanged]), signal);
+      const next = this.#actor.next(...SETTLED);
+      const changed = this.signIn.nextChange().then(() => (SETTLED.includes(this.state) ? this.state : next));
+      outcome = await abortable(Promise.race([next, changed]), signal);
     }
     if (outcome === 'ready') return;
     throw (outcome === 'exhausted' && this.signIn?.error) || this.#errorOf(outcome);

@@ -86,11 +86,21 @@ export class Authorization {
       const before = tokens ? await tokenDigest(tokens) : undefined;
       if (flows !== this.#flows) continue;
       if (!wanted.mayAskPerson && !canRefresh(this.provider, tokens)) return undefined;
-      if (this.login !== undefined) throw new LoginNeeded(this.login);
+      const pending = this.login;
+      // Others than when the person was asked may be refreshed, once; the person is not asked twice.
+      if (pending && (!tokens?.refresh_token || before === pending.insufficient))
+        throw new LoginNeeded(pending);
+      if (pending) pending.insufficient = before;
       const mustAskPerson = refusal === 'scope' || (fitness === 'too-narrow' && !areRefused);
       const mayBeUseless = fitness === 'of-another-server' && !mustAskPerson;
-      const flow = { ...wanted, provider: this.provider, scopes, before, mustAskPerson };
-      const login = await abortable(this.#start(flow, mayBeUseless), signal);
+      const mayAskPerson = wanted.mayAskPerson && pending === undefined;
+      const flow = { ...wanted, provider: this.provider, scopes, before, mayAskPerson, mustAskPerson };
+      let login: Login | undefined;
+      try {
+        login = await abortable(this.#start(flow, mayBeUseless), signal);
+      } catch (error) {
+        throw pending && error instanceof LoginRefusedError ? new LoginNeeded(pending) : error;
+      }
       if (login !== undefined) throw new LoginNeeded(login);
       return (await this.provider.tokens()) ?? undefined;
     }
@@ -123,6 +133,13 @@ export class Authorization {
     const marked = ofSignIn(error, 'unauthorized');
     login.fail(marked);
     return marked;
+  }
+
+  /** The server has taken tokens that are others than when the person was asked. */
+  async accepted(login: Login, tokens: OAuthTokens): Promise<void> {
+    if (login.state !== 'open' || (await tokenDigest(tokens)) === login.insufficient) return;
+    if (this.login === login) this.login = undefined;
+    login.finish();
   }
 
   /** The host wants to be asked anew, unless it is still asking. */
@@ -204,7 +221,7 @@ export class Authorization {
   async #asked(login: Login): Promise<void> {
     if (login.state !== 'open') return;
     const tokens = await this.provider.tokens();
-    if (tokens && (await tokenDigest(tokens)) !== login.parts.before) await this.#finished(login);
+    if (tokens && (await tokenDigest(tokens)) !== login.insufficient) await this.#finished(login);
     else login.noteAsked();
   }
 

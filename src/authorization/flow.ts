@@ -50,7 +50,7 @@ export async function runFlow(parts: FlowParts, listener: LoginListener): Promis
         if (!parts.mayAskPerson) throw new LoginRefusedError();
       },
       login: (url, ask) => {
-        login = new Login({ url, serverUrl, resourceMetadataUrl, fetch, discovered, before });
+        login = new Login({ url, serverUrl, resourceMetadataUrl, fetch, discovered }, before);
         listener.began(login);
         resolve(login);
         return ask();

@@ -9,12 +9,12 @@ export interface LoginParts {
   readonly resourceMetadataUrl: URL | undefined;
   readonly fetch: typeof fetch;
   readonly discovered: OAuthDiscoveryState | undefined;
-  /** The tokens before it. */
-  readonly before: string | undefined;
 }
 
 export class Login {
   readonly parts: LoginParts;
+  /** Digest of the tokens that would not do. */
+  insufficient: string | undefined;
   /** Resolves when the tokens are there, or another login is to follow. Rejects with what ended it instead. */
   readonly ended: Promise<void>;
   /** Resolves when the host has asked the person: from then on somebody has to call `finishAuth`. */
@@ -28,8 +28,9 @@ export class Login {
   #reject!: (error: unknown) => void;
   #resolveAsked!: () => void;
 
-  constructor(parts: LoginParts) {
+  constructor(parts: LoginParts, insufficient: string | undefined) {
     this.parts = parts;
+    this.insufficient = insufficient;
     this.ended = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;

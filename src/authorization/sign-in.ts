@@ -116,6 +116,13 @@ export class SignIn {
     this.#refused = tokens && (await tokenDigest(tokens));
   }
 
+  /** A request was let in. */
+  async noteAccepted(tokens: OAuthTokens | undefined): Promise<void> {
+    const login = this.#login;
+    if (tokens === undefined || login?.state !== 'open' || login.parts.serverUrl !== this.serverUrl) return;
+    await this.authorization.accepted(login, tokens);
+  }
+
   /** A request of this connection needs it. */
   needs(login: Login, generation: number, needed: object): void {
     this.#needed = needed;

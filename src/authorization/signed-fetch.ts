@@ -43,7 +43,10 @@ export class SignedFetch {
     for (;;) {
       const response = await this.#base(asked, withToken(init, tokens));
       const challenge = await challengeOf(response);
-      if (challenge === undefined) return response;
+      if (challenge === undefined) {
+        if (this.#signIn.isRequired && response.ok) await this.#signIn.noteAccepted(tokens);
+        return response;
+      }
       await this.#signIn.noteRefused(tokens);
       if (tried.size > 0 && init.method !== 'POST') this.#refusesStreams = true;
       // An expired token may have lacked a scope as well.
