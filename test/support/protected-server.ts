@@ -4,12 +4,15 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { AuthorizationServer } from './authorization-server.ts';
 
 export interface ProtectedServer extends AsyncDisposable {
   readonly url: URL;
+  /** Of the HTTP+SSE transport. */
+  readonly sseUrl: URL;
   /** Another endpoint of the same resource. */
   readonly otherUrl: URL;
   readonly seen: {
@@ -31,6 +34,8 @@ export interface ProtectedServer extends AsyncDisposable {
   intercept: ((req: IncomingMessage, res: ServerResponse, body: string) => boolean) | undefined;
 }
 
+const ENDPOINTS = ['/mcp', '/sse', '/messages'];
+
 async function bodyOf(req: IncomingMessage): Promise<string> {
   let body = '';
   for await (const chunk of req.setEncoding('utf8')) body += chunk;
@@ -43,12 +48,14 @@ export async function protectedServer(authorization: AuthorizationServer): Promi
   const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
   const url = new URL(`${origin}/mcp`);
   const metadata = '/.well-known/oauth-protected-resource';
+  const legacy = new Map<string, SSEServerTransport>();
   const transports = new Map<string, StreamableHTTPServerTransport>();
   const expired = new Set<string>();
   const met = new Set<string>();
   const seen: ProtectedServer['seen'] = { admitted: [], refused: [], sessions: new Set(), ran: [] };
   const server: ProtectedServer = {
     url,
+    sseUrl: new URL('/sse', origin),
     otherUrl: new URL('/other/mcp', origin),
     seen,
     expire() {
@@ -70,6 +77,17 @@ export async function protectedServer(authorization: AuthorizationServer): Promi
     res.writeHead(status, { 'www-authenticate': value }).end();
   }
 
+  async function serve(transport: Transport): Promise<void> {
+    const mcp = new McpServer({ name: 'protected', version: '1.0.0' });
+    for (const name of ['read', 'write']) {
+      mcp.registerTool(name, {}, () => {
+        seen.ran.push(name);
+        return { content: [{ type: 'text', text: name }] };
+      });
+    }
+    await mcp.connect(transport);
+  }
+
   async function open(): Promise<StreamableHTTPServerTransport> {
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
@@ -82,14 +100,7 @@ export async function protectedServer(authorization: AuthorizationServer): Promi
         seen.sessions.delete(id);
       },
     });
-    const mcp = new McpServer({ name: 'protected', version: '1.0.0' });
-    for (const name of ['read', 'write']) {
-      mcp.registerTool(name, {}, () => {
-        seen.ran.push(name);
-        return { content: [{ type: 'text', text: name }] };
-      });
-    }
-    await mcp.connect(transport as Transport);
+    await serve(transport as Transport);
     return transport;
   }
 
@@ -101,7 +112,8 @@ export async function protectedServer(authorization: AuthorizationServer): Promi
       res.end(JSON.stringify({ resource: `${origin}/`, authorization_servers: [authorization.issuer] }));
       return;
     }
-    if (!req.url?.endsWith('/mcp')) return void res.writeHead(404).end();
+    const { pathname, searchParams } = new URL(req.url as string, origin);
+    if (!ENDPOINTS.some((endpoint) => pathname.endsWith(endpoint))) return void res.writeHead(404).end();
     const message = body === '' ? undefined : JSON.parse(body);
     const what = message?.method ?? (req.method as string);
     const token = req.headers.authorization?.replace(/^Bearer /, '') ?? '';
@@ -117,6 +129,16 @@ export async function protectedServer(authorization: AuthorizationServer): Promi
       return challenge(res, 403, 'insufficient_scope', needed);
     }
     seen.admitted.push(what);
+    if (pathname === '/messages') {
+      return legacy.get(searchParams.get('sessionId') as string)?.handlePostMessage(req, res, message);
+    }
+    if (pathname === '/sse') {
+      const stream = new SSEServerTransport('/messages', res);
+      legacy.set(stream.sessionId, stream);
+      seen.sessions.add(stream.sessionId);
+      res.on('close', () => seen.sessions.delete(stream.sessionId));
+      return serve(stream);
+    }
     const id = req.headers['mcp-session-id'] as string | undefined;
     const transport = id === undefined ? await open() : transports.get(id);
     if (transport === undefined) res.writeHead(404).end();
