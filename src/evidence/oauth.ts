@@ -54,5 +54,7 @@ export const oauthEvidence: EvidenceRule = ({ error }) => {
 
 function mayPass(error: ErrorShape): boolean {
   if (METADATA_FAILED.test(error.message) || isPassingOAuthCode(error.oauthCode)) return true;
-  return error.isOfSignIn && (error.systemCodes.length > 0 || error.name === 'TimeoutError');
+  if (!error.isOfSignIn) return false;
+  const { status = 0, systemCodes, name } = error;
+  return status === 429 || status >= 500 || systemCodes.length > 0 || name === 'TimeoutError';
 }
