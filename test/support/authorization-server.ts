@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Provider } from 'oidc-provider';
+import type { Provider } from 'oidc-provider';
 
 export const REDIRECT_URL = 'http://127.0.0.1:1/callback';
 export const CLIENT = { client_id: 'host' };
@@ -51,11 +51,23 @@ async function browse(from: URL): Promise<URL> {
   throw new Error('Too many redirects');
 }
 
+/** It warns of defaults that are for tests only. */
+async function quietProvider(issuer: string, configuration: object): Promise<Provider> {
+  const { warn } = console;
+  console.warn = () => {};
+  try {
+    const module = await import('oidc-provider');
+    return new module.Provider(issuer, configuration);
+  } finally {
+    console.warn = warn;
+  }
+}
+
 export async function authorizationServer(): Promise<AuthorizationServer> {
   const http = createServer().listen(0, '127.0.0.1');
   await once(http, 'listening');
   const issuer = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-  const provider = new Provider(issuer, {
+  const provider = await quietProvider(issuer, {
     clients: [
       {
         ...CLIENT,
