@@ -310,7 +310,7 @@ const SAID_BY_THE_SERVER: readonly (Cause | null)[] = [
   'session-error',
 ];
 
-/** How a dial fails where there is no server. A process that exits in its handshake closes its connection. */
+/** How a dial fails where there is no server. A process that exits in its handshake closes its connection, or cuts it. */
 const SAYS_NO_SERVER: readonly (Cause | null)[] = [
   'unreachable',
   'unwritten',
@@ -320,6 +320,10 @@ const SAYS_NO_SERVER: readonly (Cause | null)[] = [
 
 /** So many in a row are no accident. */
 const DIALS_THAT_SHOW_A_MISSING_SERVER = 3;
+
+function saysNoServer(cause: Cause | null, spawns: boolean): boolean {
+  return SAYS_NO_SERVER.includes(cause) || (spawns && cause === 'request-cut');
+}
 
 function serverIsMissing({ dialsWithoutServer }: ConnectionContext): boolean {
   return dialsWithoutServer >= DIALS_THAT_SHOW_A_MISSING_SERVER;
@@ -475,7 +479,7 @@ export const connectionMachine = setup({
     noteDemand: assign({ wanted: true }),
     beginWait: assign({ firstReadyIsOver: false, dialsWithoutServer: 0 }),
     countDialWithoutServer: assign(({ context }) => ({
-      dialsWithoutServer: SAYS_NO_SERVER.includes(context.cause)
+      dialsWithoutServer: saysNoServer(context.cause, context.spawns)
         ? Math.min(DIALS_THAT_SHOW_A_MISSING_SERVER, context.dialsWithoutServer + 1)
         : 0,
     })),

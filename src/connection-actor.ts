@@ -94,7 +94,7 @@ export class ConnectionActor {
   readonly #actor: ActorRefFrom<typeof runnableConnectionMachine>;
   readonly #listener: ConnectionListener;
   readonly #inspection: Inspection;
-  readonly #waiting = new Set<Waiter>();
+  #waiting: readonly Waiter[] = [];
 
   constructor(
     name: string,
@@ -146,7 +146,9 @@ export class ConnectionActor {
 
   /** Resolves with the first of these that comes from now on. */
   next(...outcomes: readonly Outcome[]): Promise<Outcome> {
-    return new Promise((resolve) => this.#waiting.add({ outcomes, resolve }));
+    return new Promise((resolve) => {
+      this.#waiting = this.#waiting.concat({ outcomes, resolve });
+    });
   }
 
   /** A demand can change something. A herd of others need not reach the machine. */
@@ -213,12 +215,12 @@ export class ConnectionActor {
   }
 
   #waitingFor(outcome: Outcome): Waiter[] {
-    return [...this.#waiting].filter(({ outcomes }) => outcomes.includes(outcome));
+    return this.#waiting.filter(({ outcomes }) => outcomes.includes(outcome));
   }
 
   #settle(waiting: readonly Waiter[], outcome: Outcome): void {
     for (const waiter of waiting) {
-      this.#waiting.delete(waiter);
+      this.#waiting = this.#waiting.filter((each) => each !== waiter);
       waiter.resolve(outcome);
     }
   }

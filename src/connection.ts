@@ -30,7 +30,7 @@ import { actionFor, type ConnectionStatus } from './status.ts';
 import type { AttachedTelemetry } from './telemetry.ts';
 import type { Callable, CallOptions, ClientShape } from './transports/client-shape.ts';
 import { Watching } from './watching.ts';
-import { abortable } from './within-limit.ts';
+import { abortable, keepingProcess } from './within-limit.ts';
 
 /** Where a wait for the connection ends. */
 const SETTLED: readonly Outcome[] = [
@@ -170,7 +170,7 @@ export class Connection extends ClientMethodsBase {
     this.#calls.wantConnection();
     // Nothing leads out of these by itself.
     const settled = SETTLED.includes(this.state) ? this.state : this.#actor.next(...SETTLED);
-    await this.#settledAs(settled, signal);
+    await keepingProcess(this.#settledAs(settled, signal));
   }
 
   async reconnect(): Promise<void> {
@@ -178,7 +178,7 @@ export class Connection extends ClientMethodsBase {
     this.signIn?.restart();
     const settled = this.#actor.next(...SETTLED);
     this.#actor.tell({ type: 'reconnect' });
-    await this.#settledAs(settled);
+    await keepingProcess(this.#settledAs(settled));
   }
 
   /** Caller-owned: `supply` has put another connection in place; the machine checks and takes it. */
@@ -315,8 +315,8 @@ function machineInput(
   { recovery, liveness, lazy, transport }: Settings,
 ): ConnectionInput {
   const { missedProbes, probeTimeoutMs, silenceMs, busySilenceMs } = liveness;
+  // The spread comes last: see `liveness` in validation.ts.
   return {
-    ...recovery,
     ownership,
     lazy,
     spawns: transport?.kind === 'stdio',
@@ -325,5 +325,6 @@ function machineInput(
     probeTimeoutMs,
     silenceMs,
     busySilenceMs,
+    ...recovery,
   };
 }

@@ -1,7 +1,7 @@
 import type { SilenceFacts } from '../machines/connection.machine.ts';
 import type { Cause, Evidence } from '../machines/vocabulary.ts';
 import { signInEvidence } from './authorization/sign-in-errors.ts';
-import type { Call } from './call.ts';
+import { type Call, totalMs } from './call.ts';
 import type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
 import { ask, carried, type Generation, type OnFailure, prepareOptions } from './generation.ts';
 import { newPingHabits, noteIgnoredPings } from './probe.ts';
@@ -86,7 +86,7 @@ export class OwnedGeneration implements Generation {
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
     this.#asks(call.startedAt);
     const { options, borrowed } = prepareOptions(call, leftMs);
-    const exchange = this.monitor.begin(call.options?.onresumptiontoken);
+    const exchange = this.monitor.begin(call.options?.onresumptiontoken, call, totalMs(call));
     options.onresumptiontoken = exchange.token;
     if (this.#isVersion2) options.headers = headersCarrying(exchange, options.headers);
     return ask(call, this.client, options).then(
@@ -96,12 +96,13 @@ export class OwnedGeneration implements Generation {
         return result;
       },
       (thrown: unknown) => {
-        const overdue = borrowed?.overdue() === true;
-        const gaveUp = overdue || GAVE_UP.includes(Object(thrown).code);
+        const gaveUp = GAVE_UP.includes(Object(thrown).code);
         const { held } = exchange;
         held?.release();
         this.#settled(exchange, gaveUp && held === undefined, borrowed);
-        const error = (gaveUp && held?.loginNeeded) || thrown;
+        const overdue = borrowed?.overdue() === true;
+        const isLate = gaveUp && call.options?.signal?.aborted !== true;
+        const error = (isLate && held?.loginNeeded) || thrown;
         const session = carried(exchange.sessionId);
         const { requestId, reached, earlierLegMayHaveRun } = exchange;
         const observed = settledByMonitor(error) ?? signInEvidence(error) ?? (held && evidenceOfHeld(gaveUp));

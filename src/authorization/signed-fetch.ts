@@ -4,6 +4,7 @@
  */
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import type { Exchange } from '../transports/exchange.ts';
+import { noSuchStream } from '../transports/http-wire.ts';
 import { abortable } from '../within-limit.ts';
 import { LoginNeeded, type Wanted } from './authorization.ts';
 import { type Challenge, challengeOf } from './challenge.ts';
@@ -73,7 +74,7 @@ export class SignedFetch {
 
   /** A stream of its own is no more than an offer of a Streamable HTTP server: the SDK would ask again and again. */
   #refused(response: Response, { method }: RequestInit): Response {
-    return method === 'GET' && !this.#signIn.isLegacy ? new Response(null, { status: 405 }) : response;
+    return method === 'GET' && !this.#signIn.isLegacy ? noSuchStream() : response;
   }
 
   /** A stream that cannot be had, and a session that cannot be ended, are answered as they were refused. */

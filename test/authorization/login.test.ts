@@ -258,6 +258,20 @@ it('a callback that belongs to no login in progress is an error, and nothing is 
   await refused(url);
 });
 
+it('a call that is aborted while it waits for the person ends as an abort', async () => {
+  await using signing = await signedOut();
+  const abort = new AbortController();
+  const call = settled(signing.handle.callTool({ name: 'read' }, undefined, { signal: abort.signal }));
+  await until(() => signing.handle.status.authorization === 'required');
+  await until(() => server.seen.refused.at(-1) === 'tools/call');
+  abort.abort('enough');
+  const { error } = await call;
+  expect(error).not.toBeInstanceOf(UnauthorizedError);
+  expect(String(error)).toContain('enough');
+  await signing.handle.finishAuth(await callback(signing));
+  expect(server.seen.ran).toEqual([]);
+});
+
 it('one login serves all connections of its provider, whichever of them it is finished on', async () => {
   await using one = host();
   await using two = host({ provider: one.provider });

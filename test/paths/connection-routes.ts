@@ -92,7 +92,8 @@ function isOnRoute({ value, context }: Snapshot, event: ConnectionEventName): bo
       return someCallNoticed === isBySomeCall;
     case 'recreating.backingOff':
       if (someCallNoticed && context.recreate === 'eager' && !context.wanted) return isBySomeCall;
-      return !isBySomeCall;
+      // After a failed dial, it only changes the delay.
+      return !isBySomeCall && (context.attempts === 0 || !event.startsWith('demand'));
     case 'recreating.opening':
       // It is noted, and nothing comes of it.
       return !event.startsWith('demand');
