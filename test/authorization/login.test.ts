@@ -179,16 +179,19 @@ it('a host that waits for the person itself may take longer than the handshake m
   expect([entered, provider.tabs.length, server.seen.ran.length]).toEqual([1, 1, 1]);
 });
 
-it('what the person refuses ends the login, and rejects what waits with it', async () => {
-  await using signing = await signedOut();
-  const calls = Array.from({ length: 3 }, () => settled(signing.handle.callTool({ name: 'read' })));
-  await until(() => server.seen.refused.filter((what) => what === 'tools/call').length === 3);
-  await until(() => signing.handle.status.authorization === 'required');
-  const finished = await settled(signing.handle.finishAuth(refusal(signing)));
+it('what the person refuses ends the login, and rejects what waits with it, on each connection', async () => {
+  await using one = await signedOut();
+  await using two = host({ provider: one.provider });
+  one.provider.saveTokens({ access_token: 'gone', token_type: 'Bearer' });
+  const calls = [one, two].map(({ handle }) => settled(handle.callTool({ name: 'read' })));
+  for (const { handle } of [one, two]) await until(() => handle.status.authorization === 'required');
+  await until(() => two.handle.state === 'exhausted');
+  const finished = await settled(one.handle.finishAuth(refusal(one)));
   expect(finished.error).toMatchObject({ name: 'AccessDeniedError', errorCode: 'access_denied' });
   for (const { error } of await Promise.all(calls)) expect(error).toBe(finished.error);
-  expect(signing.handle.status).toMatchObject({ state: 'ready', authorization: undefined });
-  expect(authorization.seen.exchanges).toBe(1);
+  expect(one.handle.status).toMatchObject({ state: 'ready', authorization: undefined });
+  expect(two.handle.status).toMatchObject({ state: 'exhausted', authorization: undefined });
+  expect([one.provider.tabs.length, authorization.seen.exchanges]).toEqual([2, 1]);
 });
 
 it('at a dial too', async () => {
