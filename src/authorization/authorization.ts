@@ -23,6 +23,8 @@ export interface Wanted {
   /** With which it was sent. */
   readonly refused: OAuthTokens | undefined;
   readonly mayAskPerson: boolean;
+  /** How many flows and logins had ended when it was sent. */
+  readonly sentAfter: number;
   /** For the requests of the flow. */
   readonly fetch: typeof fetch;
 }
@@ -50,8 +52,12 @@ export class Authorization {
   readonly parties = new Set<{ isHeard(): boolean }>();
   readonly #grants = new Grants();
   #running: RunningFlow | undefined;
-  /** How many have been started. */
+  /** How many flows have been started. */
   #flows = 0;
+  /** How many flows and logins have ended. */
+  ended = 0;
+  /** The last of them that failed, and how many had ended then. */
+  #failure: { readonly serverUrl: string; readonly error: unknown; readonly ended: number } | undefined;
 
   constructor(provider: OAuthClientProvider) {
     this.provider = provider;
@@ -86,6 +92,9 @@ export class Authorization {
       const before = tokens ? await tokenDigest(tokens) : undefined;
       if (flows !== this.#flows) continue;
       if (!wanted.mayAskPerson && !canRefresh(this.provider, tokens)) return undefined;
+      // It was on its way while a flow failed that would have been its own.
+      const failure = this.#failure;
+      if (failure?.serverUrl === serverUrl && failure.ended > wanted.sentAfter) throw failure.error;
       const pending = this.login;
       // Others than when the person was asked may be refreshed, once; the person is not asked twice.
       if (pending && (!tokens?.refresh_token || before === pending.insufficient))
@@ -131,7 +140,7 @@ export class Authorization {
     const { parseErrorResponse } = await sdkAuth();
     const error = await parseErrorResponse(JSON.stringify(Object.fromEntries(params)));
     const marked = ofSignIn(error, 'unauthorized');
-    login.fail(marked);
+    this.abandon(login, marked);
     return marked;
   }
 
@@ -153,6 +162,7 @@ export class Authorization {
   /** The login will not be finished any more. */
   abandon(login: Login, error: unknown): void {
     if (this.login === login) this.login = undefined;
+    this.#noteFailure(login.parts.serverUrl, error);
     login.fail(error);
   }
 
@@ -211,10 +221,20 @@ export class Authorization {
     this.#flows++;
     this.#running = { serverUrl, done };
     try {
-      return await done;
+      const login = await done;
+      this.ended++;
+      return login;
+    } catch (error) {
+      // A flow that was not to ask the person is nobody else's.
+      if (!(error instanceof LoginRefusedError)) this.#noteFailure(serverUrl, error);
+      throw error;
     } finally {
       this.#running = undefined;
     }
+  }
+
+  #noteFailure(serverUrl: string, error: unknown): void {
+    this.#failure = { serverUrl, error, ended: ++this.ended };
   }
 
   /** The host may have signed in by itself meanwhile. */

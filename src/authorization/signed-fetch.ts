@@ -19,6 +19,10 @@ export interface RequestFacts {
   /** Of a call, or of the handshake. */
   exchangeOf(body: unknown): Exchange | undefined;
   isProbe(body: unknown): boolean;
+  /** Of a call that has settled so long ago that its exchange is forgotten. */
+  isForgotten(body: unknown): boolean;
+  /** The generation takes no new requests. */
+  readonly isRetired: boolean;
 }
 
 export class SignedFetch {
@@ -28,8 +32,6 @@ export class SignedFetch {
   readonly #generation: number;
   readonly #base: typeof fetch;
   readonly #facts: RequestFacts;
-  /** Even with a new token: asking again would not end. */
-  #refusesStreams = false;
 
   constructor(signIn: SignIn, generation: number, base: typeof fetch, facts: RequestFacts) {
     this.#signIn = signIn;
@@ -42,6 +44,7 @@ export class SignedFetch {
     const tried = new Set<Refusal>();
     let tokens = await this.#signIn.tokens();
     for (;;) {
+      const sentAfter = this.#signIn.authorization.ended;
       const response = await this.#base(asked, withToken(init, tokens));
       const challenge = await challengeOf(response);
       if (challenge === undefined) {
@@ -49,11 +52,10 @@ export class SignedFetch {
         return response;
       }
       await this.#signIn.noteRefused(tokens);
-      if (tried.size > 0 && init.method !== 'POST') this.#refusesStreams = true;
       // An expired token may have lacked a scope as well.
       const other = tried.has(challenge.refusal)
         ? undefined
-        : await this.#other(challenge, tokens, init, response);
+        : await this.#other({ ...challenge, refused: tokens, sentAfter }, init, response);
       if (other === undefined) return this.#refused(response, init);
       tried.add(challenge.refusal);
       tokens = other;
@@ -62,13 +64,12 @@ export class SignedFetch {
   };
 
   #other(
-    challenge: Challenge,
-    refused: OAuthTokens | undefined,
+    refusal: Pick<Wanted, keyof Challenge | 'refused' | 'sentAfter'>,
     init: RequestInit,
     response: Response,
   ): Promise<OAuthTokens | undefined> {
     const { serverUrl, flowFetch: fetch } = this.#signIn;
-    const wanted = { ...challenge, serverUrl, refused, mayAskPerson: init.method !== 'DELETE', fetch };
+    const wanted = { ...refusal, serverUrl, mayAskPerson: init.method !== 'DELETE', fetch };
     return init.method === 'POST' ? this.#forMessage(wanted, init, response) : this.#forStream(wanted, init);
   }
 
@@ -79,7 +80,6 @@ export class SignedFetch {
 
   /** A stream that cannot be had, and a session that cannot be ended, are answered as they were refused. */
   async #forStream(wanted: Wanted, { signal }: RequestInit): Promise<OAuthTokens | undefined> {
-    if (this.#refusesStreams) return undefined;
     try {
       return await this.#signIn.authorization.obtain(wanted, signal ?? undefined);
     } catch (error) {
@@ -92,12 +92,13 @@ export class SignedFetch {
     // Any answer to a probe is a sign of life.
     if (this.#facts.isProbe(init.body)) return undefined;
     const exchange = this.#facts.exchangeOf(init.body);
-    if (exchange?.settled) return undefined;
+    if (exchange?.settled || this.#facts.isForgotten(init.body)) return undefined;
     if (exchange === undefined || exchange.message?.method === 'initialize') {
       return this.#obtain(wanted, init.signal ?? undefined);
     }
     const held = new HeldRequest();
     exchange.held = held;
+    if (this.#facts.isRetired) held.release();
     try {
       return await this.#holding(held, wanted, response);
     } finally {

@@ -61,6 +61,7 @@ export class WireMonitor {
   inFlight = 0;
   /** Calls in flight that were begun before the last `mark()`. */
   inFlightBeforeMark = 0;
+  isRetired = false;
   /** JSON-RPC messages that came from the server so far. */
   messages = 0;
   readonly #listener: WireListener;
@@ -188,6 +189,13 @@ export class WireMonitor {
     return this.#exchanges.ofBody(body);
   }
 
+  /** A request that belongs to nobody any more. */
+  isForgotten(body: unknown): boolean {
+    const exchange = this.#exchanges.ofBody(body) ?? this.#exchanges.otherOfBody(body);
+    const { id, method } = JSON.parse(String(body)) as JsonRpcMessage;
+    return exchange === undefined && id !== undefined && method !== undefined;
+  }
+
   isProbe(body: unknown): boolean {
     return PROBES.includes(this.#exchanges.otherOfBody(body)?.message?.method);
   }
@@ -197,6 +205,7 @@ export class WireMonitor {
    * waits for a sign-in is not sent here any more.
    */
   retire(how: Retirement): void {
+    this.isRetired = true;
     for (const { held } of this.#exchanges) held?.release();
     this.#streams?.retire(how);
   }

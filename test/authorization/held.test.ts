@@ -69,6 +69,27 @@ it('a call that is given up while it waits is not sent any more, and is no sign 
   expect(one.handle.status.lastError).toBeUndefined();
 });
 
+it('nor is one that is refused after it was given up, and a later one was answered', async () => {
+  await using one = await expired();
+  let refuse: (() => void) | undefined;
+  server.intercept = (_req, res, body) => {
+    if (!body.includes('"late"') || body.includes('cancelled')) return false;
+    if (refuse !== undefined) return false;
+    refuse = () => void res.writeHead(401).end();
+    return true;
+  };
+  const call = one.handle.callTool({ name: 'read', arguments: { late: 'late' } }, undefined, { timeout: 50 });
+  expect((await settled(call)).error).toMatchObject({ code: -32001 });
+  refreshing.resolve();
+  await one.handle.callTool({ name: 'write' });
+  const { length } = server.seen.admitted;
+  refuse?.();
+  await one.handle.callTool({ name: 'write' });
+  await one.handle.callTool({ name: 'write' });
+  expect(server.seen.admitted.slice(length)).toEqual(['tools/call', 'tools/call']);
+  expect(server.seen.ran).toEqual(['write', 'write', 'write']);
+});
+
 it('a connection that is lost while calls wait: they are sent on the next one, once', async () => {
   await using one = await expired();
   const calls = Array.from({ length: 3 }, () => one.handle.callTool({ name: 'read' }));
@@ -78,6 +99,24 @@ it('a connection that is lost while calls wait: they are sent on the next one, o
   await Promise.all([...calls, reconnected]);
   expect([server.seen.ran.length, one.handle.generation, asked]).toEqual([3, 2, 1]);
   expect(provider.tabs).toHaveLength(1);
+});
+
+it('a call that is refused after its generation was retired is sent on the next one', async () => {
+  await using one = await expired();
+  let refuse: (() => void) | undefined;
+  server.intercept = (_req, res, body) => {
+    if (!body.includes('"late"') || refuse !== undefined) return false;
+    refuse = () => void res.writeHead(401).end();
+    return true;
+  };
+  const call = one.handle.callTool({ name: 'read', arguments: { late: 'late' } });
+  await until(() => refuse !== undefined);
+  const reconnected = one.handle.reconnect();
+  await until(() => one.handle.state === 'recreating');
+  refuse?.();
+  refreshing.resolve();
+  await Promise.all([call, reconnected]);
+  expect([server.seen.ran, one.handle.generation, asked]).toEqual([['read'], 2, 1]);
 });
 
 it('close() does not wait for it', async () => {

@@ -79,6 +79,24 @@ it('a step-up, on the same session', async () => {
   expect([provider.tabs.length, one.handle.generation, server.seen.ran]).toEqual([2, 1, ['write']]);
 });
 
+it('an authorization server that cannot answer now is asked again by the next dial', async () => {
+  await using first = connect();
+  const ready = first.handle.ready();
+  await first.signIn();
+  await ready;
+  await first.handle.close();
+  server.expire();
+  let asked = 0;
+  authorization.intercept = (req, res) => {
+    if (req.url !== '/token' || ++asked > 2) return false;
+    res.writeHead(503, { 'content-type': 'application/json' }).end('{"error":"temporarily_unavailable"}');
+    return true;
+  };
+  await using second = connect();
+  await second.handle.callTool({ name: 'read' });
+  expect([asked, provider.tabs.length]).toEqual([3, 1]);
+});
+
 it('nobody signs in: the call gets the UnauthorizedError at its deadline, and one page was opened', async () => {
   await using one = connect();
   const { error } = await settled(one.handle.callTool({ name: 'read' }, undefined, { timeout: 200 }));
