@@ -105,7 +105,8 @@ export class OwnedGeneration implements Generation {
         const error = (isLate && held?.loginNeeded) || thrown;
         const session = carried(exchange.sessionId);
         const { requestId, reached, earlierLegMayHaveRun } = exchange;
-        const observed = settledByMonitor(error) ?? signInEvidence(error) ?? (held && evidenceOfHeld(gaveUp));
+        const observed =
+          signInEvidence(error) ?? (held === undefined ? settledByMonitor(error) : evidenceOfHeld(gaveUp));
         return onFailure({
           call,
           generation: this,
