@@ -144,6 +144,7 @@ export class Connection extends ClientMethodsBase {
 
   get status(): ConnectionStatus {
     const reason = this.#actor.cause;
+    const authorization = this.signIn?.isRequired ? 'required' : undefined;
     return {
       connection: this.name,
       state: this.#actor.state,
@@ -152,8 +153,8 @@ export class Connection extends ClientMethodsBase {
       since: this.#actor.since,
       suspectSince: this.#actor.suspectSince,
       reason,
-      action: actionFor(this.#actor.state, reason),
-      authorization: this.signIn?.isRequired ? 'required' : undefined,
+      action: actionFor(this.#actor.state, reason, authorization),
+      authorization,
       inFlight: this.#generations.inFlight,
       waiting: this.#calls.waiting,
       lastError: this.#lastError,

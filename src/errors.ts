@@ -149,10 +149,14 @@ const UNAVAILABLE_TEXT: Readonly<Record<UnavailableWhy, string>> = {
 
 const AFTER_DIALS: readonly UnavailableWhy[] = ['budget-spent', 'permanent', 'retry-after', 'server-missing'];
 
-function unavailableText(why: UnavailableWhy, dialFailed: boolean): string {
+/** With an `authProvider` no cool-down leads out of it. */
+const UNAUTHORIZED_TEXT = 'Provide valid credentials, then call reconnect().';
+
+function unavailableText({ why, dialFailed, lastCause }: UnavailableFacts): string {
   if (!AFTER_DIALS.includes(why)) return UNAVAILABLE_TEXT[why];
   const state = dialFailed ? 'it could not be made.' : 'it was lost too often.';
-  return `${state} ${UNAVAILABLE_TEXT[why]}`;
+  const isUnauthorized = why === 'permanent' && lastCause === 'unauthorized';
+  return `${state} ${isUnauthorized ? UNAUTHORIZED_TEXT : UNAVAILABLE_TEXT[why]}`;
 }
 
 /** What the connection's last dial came to, for those who could not have a connection. */
@@ -178,7 +182,7 @@ export class ConnectionUnavailableError extends SupervisorError {
     const where = redirectTarget === undefined ? '' : ` It redirects to ${redirectTarget}.`;
     super(
       'unavailable',
-      `${subject(facts)}: ${unavailableText(why, facts.dialFailed)}` +
+      `${subject(facts)}: ${unavailableText(facts)}` +
         `${lastCause === undefined ? '' : ` Last: ${CAUSE_TEXT[lastCause]}.`}${where}${asked}` +
         `${operation === undefined ? '' : ` ${whatRan(facts, facts.sent)}`}` +
         `${processText(evidence?.process)}`,

@@ -45,7 +45,14 @@ const ACTION_BY_CAUSE: Readonly<Partial<Record<Cause, string>>> = {
   unauthorized: 'Provide valid credentials, then call reconnect().',
 };
 
-export function actionFor(state: ConnectionState, cause: Cause | undefined): string | undefined {
+const SIGN_IN = 'Let a person sign in, and pass what comes back to finishAuth().';
+
+export function actionFor(
+  state: ConnectionState,
+  cause: Cause | undefined,
+  authorization?: ConnectionStatus['authorization'],
+): string | undefined {
+  if (authorization === 'required') return SIGN_IN;
   if (state === 'exhausted' && cause !== undefined) return ACTION_BY_CAUSE[cause] ?? ACTIONS[state];
   return ACTIONS[state];
 }

@@ -161,6 +161,7 @@ describe('at a dial', () => {
     await using one = open();
     const { error } = await settled(one.handle.callTool({ name: 'read' }));
     expect(error).toMatchObject({ code: 'unavailable', why: 'permanent', cause: { errorCode: code } });
+    expect(String(error)).not.toContain('cool-down');
     expect(one.handle.status).toMatchObject({ state: 'exhausted', reason: 'unauthorized' });
     await settled(one.handle.callTool({ name: 'read' }));
     expect(asked).toBe(1);

@@ -75,7 +75,11 @@ it('at a dial: a call waits for the person, and is answered', async () => {
   expect(signing.told[0]).toMatchObject({ connection: 'files', generation: 1 });
   expect(signing.told[0]?.url.href).toBe(signing.provider.tabs[0]?.href);
   await until(() => signing.handle.state === 'exhausted');
-  expect(signing.handle.status).toMatchObject({ authorization: 'required', reason: 'unauthorized' });
+  expect(signing.handle.status).toMatchObject({
+    authorization: 'required',
+    reason: 'unauthorized',
+    action: expect.stringContaining('finishAuth()'),
+  });
   await signing.handle.finishAuth(await callback(signing));
   await call;
   expect(signing.handle.status).toMatchObject({ state: 'ready', authorization: undefined });
@@ -273,6 +277,20 @@ it('a call that is aborted while it waits for the person ends as an abort', asyn
   expect(String(error)).toContain('enough');
   await signing.handle.finishAuth(await callback(signing));
   expect(server.seen.ran).toEqual([]);
+});
+
+it('a host that has the callback at once may hand it on at once', async () => {
+  let finished: Promise<void> | undefined;
+  const provider = newProvider(({ searchParams }) => {
+    // As a browser would that has the person's consent already.
+    const callbackUrl = new URL(`${REDIRECT_URL}?code=wrong&iss=${encodeURIComponent(authorization.issuer)}`);
+    callbackUrl.searchParams.set('state', searchParams.get('state') as string);
+    finished = signing.handle.finishAuth(callbackUrl);
+  });
+  await using signing = host({ provider });
+  await until(() => finished !== undefined);
+  expect((await settled(finished as Promise<void>)).error).toMatchObject({ errorCode: 'invalid_grant' });
+  expect(authorization.seen.requests.filter((what) => what === 'POST /token').length).toBeGreaterThan(0);
 });
 
 it('one login serves all connections of its provider, whichever of them it is finished on', async () => {
