@@ -8,6 +8,7 @@ import {
   type ConnectionState,
   connectionMachine,
   coolDownMs,
+  isUnwanted,
   type OpenInput,
   type ProbeInput,
   type ProbeOutcome,
@@ -153,10 +154,7 @@ export class ConnectionActor {
 
   /** A demand can change something. A herd of others need not reach the machine. */
   get heedsDemands(): boolean {
-    if (this.state === 'recreating') {
-      const { recreate, wanted } = this.#actor.getSnapshot().context;
-      return recreate === 'eager' && !wanted;
-    }
+    if (this.state === 'recreating') return isUnwanted(this.#actor.getSnapshot().context);
     return LEFT_BY_DEMAND.includes(this.state);
   }
 

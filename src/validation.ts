@@ -114,10 +114,9 @@ const recovery = z.strictObject({
 
 /** What follows from how a dial is made. By default it is the window that ends a recovery. */
 function withPace(given: z.output<typeof recovery>, spawns: boolean): Settings['recovery'] {
-  const { maxBackoffMs = spawns ? 10_000 : 3_000, maxAttempts, ...rest } = given;
-  const { windowMs, initialBackoffMs } = rest;
-  const most = maxAttempts ?? attemptsIn(windowMs, { spawns, initialBackoffMs, maxBackoffMs });
-  return { maxBackoffMs, maxAttempts: most, ...rest };
+  const { windowMs, initialBackoffMs, maxBackoffMs = spawns ? 10_000 : 3_000 } = given;
+  const maxAttempts = given.maxAttempts ?? attemptsIn(windowMs, { spawns, initialBackoffMs, maxBackoffMs });
+  return Object.assign(given, { maxBackoffMs, maxAttempts });
 }
 
 /** With the shortest delays that there can be. */

@@ -25,6 +25,8 @@ export class WatchedFetch {
   readonly #streams: AnswerStreams;
   readonly #legacyStreamEnded: () => void;
   #legacyStreamHasEnded = false;
+  /** Why the stream of legacy SSE could not be had: the SDK keeps the words of it, and neither code nor cause. */
+  legacyStreamError: unknown;
   #unfollowed: URL | undefined;
 
   constructor(exchanges: Exchanges, streams: AnswerStreams, legacyStreamEnded: () => void) {
@@ -121,7 +123,10 @@ export class WatchedFetch {
   }
 
   async #legacyStream(asked: Asked, responding: Promise<Response>): Promise<Response> {
-    const response = await responding;
+    const response = await responding.catch((error: unknown) => {
+      this.legacyStreamError = error;
+      throw error;
+    });
     this.#noteRedirect(asked, response);
     this.#noteRetryAfter(response);
     if (response.ok && response.body) {

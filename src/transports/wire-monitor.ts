@@ -97,6 +97,11 @@ export class WireMonitor {
     return this.#fetch?.sessionEnded ?? false;
   }
 
+  /** Why the stream of legacy SSE could not be had, where `fetch` failed. */
+  get legacyStreamError(): unknown {
+    return this.#fetch?.legacyStreamError;
+  }
+
   /** Of the last redirect that nobody followed: origin and path, at most 200 printable characters. */
   get redirectTarget(): string | undefined {
     return this.#fetch?.redirectTarget;
