@@ -44,6 +44,13 @@ export class Announcer {
     this.listeners.emit('recreated', event);
   }
 
+  /** The URL is for listeners only. */
+  authorizationRequired(url: URL, generation: number): void {
+    const event = { connection: this.#connection, generation, at: Date.now() };
+    this.#logger.info(event, 'Somebody has to sign in');
+    this.listeners.emit('authorization-required', { ...event, url: new URL(url) });
+  }
+
   dialFailed({ generation, attempt }: OpenInput, { cause, permanent, retryAfterMs }: OpenFailure): void {
     const facts = { connection: this.#connection, generation, attempt, cause, permanent, retryAfterMs };
     this.#logger.warn(facts, 'Dial failed');

@@ -10,6 +10,7 @@ import {
 } from '../machines/vocabulary.ts';
 import { abortError } from './abort-error.ts';
 import type { Ask } from './asks.ts';
+import type { SignIn } from './authorization/sign-in.ts';
 import { type Call, policyFacts, remainingMs, totalMs, wrongOption } from './call.ts';
 import { type Clock, foregroundClock } from './clock.ts';
 import type { ConnectionActor } from './connection-actor.ts';
@@ -38,6 +39,7 @@ export interface CallsParts {
   readonly inspection: Inspection;
   readonly logger: Logger;
   readonly telemetry: AttachedTelemetry | undefined;
+  readonly signIn: SignIn | undefined;
   /** A failure is held against the connection. */
   readonly onFault: (generation: number, cause: Cause) => void;
 }
@@ -50,7 +52,7 @@ export class Calls {
   constructor(parts: CallsParts) {
     this.#parts = parts;
     if (parts.settings.replay.trustAnnotations) this.#annotations = new ToolAnnotationsSeen();
-    const { name, ownership, actor, generations, clock, inspection, logger } = parts;
+    const { name, ownership, actor, generations, clock, inspection, logger, signIn } = parts;
     this.#troubles = new Troubles({
       name,
       ownership,
@@ -62,8 +64,10 @@ export class Calls {
         generation: generations.number,
         probing: actor.probing,
         notDialledBefore: notDialledBefore(generations.line.lastDial),
+        awaitsSignIn: signIn?.isAwaited === true,
       }),
       lastDial: () => generations.line.lastDial,
+      signInError: () => (actor.state === 'exhausted' ? signIn?.error : undefined),
       delayedBy: () => actor.delayedBy,
       policyOf: (call) => this.#policyOf(call),
       demand: (operation) => this.#demand(operation),
@@ -127,6 +131,7 @@ export class Calls {
 
   /** The host wants it to be ready, for no operation in particular. */
   wantConnection(): void {
+    this.#readTokens();
     this.#demand({ kind: 'liveness', policy: 'safe', execution: 'unsent' });
   }
 
@@ -177,7 +182,14 @@ export class Calls {
       return this.#abortError(call, true).then((error) => Promise.reject(error));
     }
     if (this.#parts.actor.isClosed) return this.#refuseClosed(call);
+    this.#readTokens();
     return this.#troubles.arrived(call, this.#admission(), this.#obstacle());
+  }
+
+  /** Nothing else leads out of a refusal for want of a login. */
+  #readTokens(): void {
+    const { actor, signIn } = this.#parts;
+    if (actor.state === 'exhausted' && actor.cause === 'unauthorized') signIn?.readTokens();
   }
 
   #admission(): OperationInput['admission'] {

@@ -10,6 +10,7 @@ import type {
 import type { Cause, Ownership } from '../machines/vocabulary.ts';
 import { Announcer } from './announcer.ts';
 import type { Ask } from './asks.ts';
+import type { SignIn } from './authorization/sign-in.ts';
 import { Calls } from './calls.ts';
 import { ClientMethodsBase } from './client-methods.ts';
 import type { Clock } from './clock.ts';
@@ -50,11 +51,14 @@ export interface ConnectionParts {
   readonly clock: Clock | undefined;
   readonly inspection: Inspection;
   readonly telemetry: AttachedTelemetry | undefined;
+  /** Where the host gave an `authProvider`. */
+  readonly signIn: SignIn | undefined;
 }
 
 export class Connection extends ClientMethodsBase {
   readonly name: string;
   readonly ownership: Ownership;
+  protected readonly signIn: SignIn | undefined;
   readonly #settings: Settings;
   readonly #judge: Judge;
   readonly #generations: Generations;
@@ -64,13 +68,15 @@ export class Connection extends ClientMethodsBase {
   readonly #watching: Watching;
   #lastError: ConnectionStatus['lastError'];
 
-  constructor({ name, ownership, settings, line, logger, clock, inspection, telemetry }: ConnectionParts) {
+  constructor(parts: ConnectionParts) {
     super();
+    const { name, ownership, settings, line, logger, clock, inspection, telemetry, signIn } = parts;
     this.name = name;
     this.ownership = ownership;
     this.#settings = settings;
     this.#judge = new Judge(settings.evidence, logger);
     this.#announcer = new Announcer(name, logger);
+    this.signIn = signIn;
     this.#generations = new Generations(
       line({
         lost: (generation, cause) => this.#actor.tell({ type: 'lost', generation, cause }),
@@ -89,7 +95,7 @@ export class Connection extends ClientMethodsBase {
         verify: () => this.#generations.verify(),
         probe: (input, signal) => this.#probe(input, signal),
         shutdown: () => this.#generations.line.finish(),
-        readTokens: () => {},
+        readTokens: () => void signIn?.readTokens(),
       },
       {
         entered: (state, from, cause) => this.#entered(state, from, cause),
@@ -115,7 +121,14 @@ export class Connection extends ClientMethodsBase {
       actor: this.#actor,
       generations: this.#generations,
       judge: this.#judge,
+      signIn,
       onFault: (generation, cause) => this.#noteFault(generation, cause),
+    });
+    signIn?.join({
+      isHeard: () => this.#announcer.listeners.has('authorization-required'),
+      required: (url, generation) => this.#announcer.authorizationRequired(url, generation),
+      authorized: () => this.#actor.tell({ type: 'authorized' }),
+      changed: () => this.#calls.connectionChanged(),
     });
     this.#actor.start();
   }
@@ -131,6 +144,7 @@ export class Connection extends ClientMethodsBase {
 
   get status(): ConnectionStatus {
     const reason = this.#actor.cause;
+    const authorization = this.signIn?.isRequired ? 'required' : undefined;
     return {
       connection: this.name,
       state: this.#actor.state,
@@ -139,7 +153,8 @@ export class Connection extends ClientMethodsBase {
       since: this.#actor.since,
       suspectSince: this.#actor.suspectSince,
       reason,
-      action: actionFor(this.#actor.state, reason),
+      action: actionFor(this.#actor.state, reason, authorization),
+      authorization,
       inFlight: this.#generations.inFlight,
       waiting: this.#calls.waiting,
       lastError: this.#lastError,
@@ -156,19 +171,20 @@ export class Connection extends ClientMethodsBase {
     this.#calls.wantConnection();
     // Nothing leads out of these by itself.
     const settled = SETTLED.includes(this.state) ? this.state : this.#actor.next(...SETTLED);
-    this.#settledAs(await keepingProcess(abortable(Promise.resolve(settled), signal)));
+    await keepingProcess(this.#settledAs(settled, signal));
   }
 
   async reconnect(): Promise<void> {
-    this.#refuseIfClosed();
+    this.refuseIfClosed();
+    this.signIn?.restart();
     const settled = this.#actor.next(...SETTLED);
     this.#actor.tell({ type: 'reconnect' });
-    this.#settledAs(await keepingProcess(settled));
+    await keepingProcess(this.#settledAs(settled));
   }
 
   /** Caller-owned: `supply` has put another connection in place; the machine checks and takes it. */
   protected takeReplacement(supply: (line: Line) => void): void {
-    this.#refuseIfClosed();
+    this.refuseIfClosed();
     supply(this.#generations.line);
     this.#actor.tell({ type: 'replaced' });
   }
@@ -238,9 +254,11 @@ export class Connection extends ClientMethodsBase {
     } else {
       this.#generations.retire(cause ?? 'closed');
       if (state === 'exhausted' || this.#actor.isClosed) this.#generations.dropCandidate();
+      if (state === 'closed') this.signIn?.leave();
     }
     this.#announcer.transition(from, state, this.generation, cause);
     this.#calls.connectionChanged();
+    if (state === 'exhausted') this.signIn?.dialRefused();
   }
 
   /** The first answer of a generation that follows failures proves that the server is well again. */
@@ -271,11 +289,18 @@ export class Connection extends ClientMethodsBase {
     if (this.ownership === 'supervisor' && generation > 1) this.#announcer.recreated(generation);
   }
 
-  #settledAs(outcome: Outcome): void {
-    if (outcome !== 'ready') throw this.#errorOf(outcome);
+  async #settledAs(settled: Outcome | Promise<Outcome>, signal?: AbortSignal): Promise<void> {
+    let outcome = await abortable(Promise.resolve(settled), signal);
+    while (outcome === 'exhausted' && this.signIn?.isAwaited) {
+      const next = this.#actor.next(...SETTLED);
+      const changed = this.signIn.nextChange().then(() => (SETTLED.includes(this.state) ? this.state : next));
+      outcome = await abortable(Promise.race([next, changed]), signal);
+    }
+    if (outcome === 'ready') return;
+    throw (outcome === 'exhausted' && this.signIn?.error) || this.#errorOf(outcome);
   }
 
-  #refuseIfClosed(): void {
+  protected refuseIfClosed(): void {
     if (this.#actor.isClosed) throw this.#errorOf(this.state);
   }
 

@@ -1,6 +1,7 @@
 /** What a dial that failed says about the next one. */
 import type { OpenFailure } from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
+import { signInEvidence, signInFailure } from './authorization/sign-in-errors.ts';
 import type { Dial } from './dial.ts';
 import { classify } from './evidence/classify.ts';
 import { type ErrorShape, shapeOf } from './evidence/error-shape.ts';
@@ -38,21 +39,24 @@ export function dialFailure(error: unknown, dial: Dial, monitor: WireMonitor): D
   const shape = shapeOf(monitor.legacyStreamError ?? error);
   const { status = 0 } = shape;
   const { processEnd } = dial;
-  const { cause, execution } = classify({
+  const evidence = classify({
     ...NO_CALL,
-    observed: settledByMonitor(error),
+    observed: settledByMonitor(error) ?? signInEvidence(error),
     error: shape,
     session: 'none',
     transportClosed: dial.closed,
     trust404: true,
   });
+  const { execution } = evidence;
+  // Nobody is dialled while a person signs in.
+  const cause = evidence.cause === 'authorization-required' ? 'unauthorized' : evidence.cause;
   const redirected = REDIRECT_STATUSES.includes(status);
   const incompatible = isIncompatible(shape);
   return {
     error,
     cause: redirected ? 'redirected' : incompatible ? 'incompatible' : cause,
     permanent: redirected || incompatible || isPermanent(shape, cause, processEnd),
-    retryAfterMs: monitor.retryAfterMs,
+    retryAfterMs: Math.max(monitor.retryAfterMs, signInFailure(error)?.retryAfterMs ?? 0),
     process: processEnd,
     redirectTarget: redirected ? monitor.redirectTarget : undefined,
     isRefusal: status > 0 && !redirected && cause !== 'unauthorized',

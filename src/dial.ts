@@ -1,4 +1,5 @@
 /** One attempt to make a generation from a recipe. */
+import type { SignIn } from './authorization/sign-in.ts';
 import { MAX_DURATION_MS } from './durations.ts';
 import type { ProcessEnd } from './evidence/failure.ts';
 import type { Connect, Settings } from './options.ts';
@@ -22,6 +23,7 @@ export class Dial {
   readonly #number: number;
   readonly #monitor: WireMonitor;
   readonly #timeouts: Settings['timeouts'];
+  readonly #signIn: SignIn | undefined;
   readonly #stop = new AbortController();
   #made: OwnedGeneration | undefined;
   #done: Promise<OwnedGeneration> | undefined;
@@ -34,8 +36,10 @@ export class Dial {
     number: number,
     monitor: WireMonitor,
     timeouts: Settings['timeouts'],
+    signIn: SignIn | undefined,
   ) {
     this.#timeouts = timeouts;
+    this.#signIn = signIn;
     this.#recipe = recipe;
     this.#identity = identity;
     this.#number = number;
@@ -102,7 +106,9 @@ export class Dial {
 
   async #handshake(description: OwnedTransport): Promise<OwnedGeneration> {
     const client = await makeClient(this.#identity);
-    const transport = await makeTransport(description, this.#monitor, this.#timeouts.closeTimeoutMs);
+    const signed = this.#signIn?.fetchFor(this.#number, this.#monitor);
+    const { closeTimeoutMs } = this.#timeouts;
+    const transport = await makeTransport(description, this.#monitor, closeTimeoutMs, signed);
     this.#stop.signal.throwIfAborted();
     const made = this.#take(client as unknown as ClientShape, transport as TransportShape);
     // The SDK calls it before its own; the dial is not kept for that.
@@ -116,9 +122,14 @@ export class Dial {
     });
     // The SDK's own timer would send a cancellation, which `initialize` forbids; the limit around this is ours.
     this.#holdOpen(transport as TransportShape);
-    await this.#monitor.duringExchange(({ token }) =>
-      client.connect(transport, { timeout: MAX_DURATION_MS, onresumptiontoken: token }),
-    );
+    try {
+      await this.#monitor.duringExchange(({ token }) =>
+        client.connect(transport, { timeout: MAX_DURATION_MS, onresumptiontoken: token }),
+      );
+    } catch (error) {
+      // The SDK tells only the status of a stream that it was refused.
+      throw description.kind === 'sse' ? (signed?.failure ?? error) : error;
+    }
     this.#letClose();
     return made;
   }

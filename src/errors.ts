@@ -27,6 +27,7 @@ export type SupervisorErrorCode =
   | 'unavailable'
   | 'closed'
   | 'not-connected'
+  | 'authorization-callback'
   | 'invalid-options';
 
 /** What all errors of this package have in common. */
@@ -148,10 +149,14 @@ const UNAVAILABLE_TEXT: Readonly<Record<UnavailableWhy, string>> = {
 
 const AFTER_DIALS: readonly UnavailableWhy[] = ['budget-spent', 'permanent', 'retry-after', 'server-missing'];
 
-function unavailableText(why: UnavailableWhy, dialFailed: boolean): string {
+/** With an `authProvider` no cool-down leads out of it. */
+const UNAUTHORIZED_TEXT = 'Provide valid credentials, then call reconnect().';
+
+function unavailableText({ why, dialFailed, lastCause }: UnavailableFacts): string {
   if (!AFTER_DIALS.includes(why)) return UNAVAILABLE_TEXT[why];
   const state = dialFailed ? 'it could not be made.' : 'it was lost too often.';
-  return `${state} ${UNAVAILABLE_TEXT[why]}`;
+  const isUnauthorized = why === 'permanent' && lastCause === 'unauthorized';
+  return `${state} ${isUnauthorized ? UNAUTHORIZED_TEXT : UNAVAILABLE_TEXT[why]}`;
 }
 
 /** What the connection's last dial came to, for those who could not have a connection. */
@@ -177,7 +182,7 @@ export class ConnectionUnavailableError extends SupervisorError {
     const where = redirectTarget === undefined ? '' : ` It redirects to ${redirectTarget}.`;
     super(
       'unavailable',
-      `${subject(facts)}: ${unavailableText(why, facts.dialFailed)}` +
+      `${subject(facts)}: ${unavailableText(facts)}` +
         `${lastCause === undefined ? '' : ` Last: ${CAUSE_TEXT[lastCause]}.`}${where}${asked}` +
         `${operation === undefined ? '' : ` ${whatRan(facts, facts.sent)}`}` +
         `${processText(evidence?.process)}`,
@@ -212,6 +217,17 @@ export class NotConnectedError extends SupervisorError {
         'Call its connect() first, then pass it on.',
       facts,
     );
+  }
+}
+
+/** What was given to `finishAuth` belongs to no login in progress. Nothing was sent, and nothing has changed. */
+export class AuthorizationCallbackError extends SupervisorError {
+  override readonly name = 'AuthorizationCallbackError';
+
+  constructor(connection: string, why: string) {
+    super('authorization-callback', `Connection "${connection}": the callback was not used: ${why}.`, {
+      connection,
+    });
   }
 }
 

@@ -22,6 +22,11 @@ export interface ConnectionEvents {
   lost: ConnectionEventBase & { readonly cause: Cause };
   /** A new generation of an owned connection has finished its handshake. */
   recreated: ConnectionEventBase;
+  /**
+   * A person has to sign in at this URL before the connection can go on; then `finishAuth` is to be called. The
+   * `authProvider` is asked to open it as well. Told once for each login and connection.
+   */
+  'authorization-required': ConnectionEventBase & { readonly url: URL };
   /** A caller-owned connection is lost; only its caller can replace it. */
   'ownership-failed': ConnectionEventBase & { readonly cause: Cause | undefined };
 }

@@ -5,9 +5,10 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { ConnectionState } from '../machines/connection.machine.ts';
 import type { Ownership } from '../machines/vocabulary.ts';
+import { type Callback, CallbackRefused } from './authorization/callback.ts';
 import type { ClientMethods } from './client-methods.ts';
 import { Connection } from './connection.ts';
-import { InvalidOptionsError, NotConnectedError } from './errors.ts';
+import { AuthorizationCallbackError, InvalidOptionsError, NotConnectedError } from './errors.ts';
 import type { ConnectionEvents } from './events.ts';
 import type { LentLine } from './lent-line.ts';
 import type { ConnectionStatus } from './status.ts';
@@ -48,6 +49,16 @@ export interface OwnedConnection extends ConnectionHandle {
    * @throws {ConnectionClosedError} after `close()`.
    */
   reconnect(): Promise<void>;
+  /**
+   * Finishes the login that this connection's `authProvider` has begun, for all connections that share it: what waits
+   * for it goes on. Takes the URL that the authorization server has sent the person back to, or its parameters, both
+   * of which are checked, or only the code.
+   * @throws {AuthorizationCallbackError} when it belongs to no login in progress: another `state`, another `iss`, used
+   * already. Nothing is sent then.
+   * @throws the SDK's `OAuthError`, when the login was refused, or the code was.
+   * @throws {TypeError} without an `authProvider`: then the host owns the sign-in.
+   */
+  finishAuth(callback: string | URL | URLSearchParams): Promise<void>;
 }
 
 /** A connection that belongs to its caller: used, watched, never opened, closed or replaced. */
@@ -85,6 +96,11 @@ export class LentConnection extends Connection {
     );
   }
 
+  /** For hosts without types. */
+  async finishAuth(): Promise<never> {
+    throw new TypeError(`Connection "${this.name}" belongs to its caller, who owns its sign-in.`);
+  }
+
   async replace(supplied: unknown): Promise<void> {
     checkSupplied(this.name, this.ownership, supplied);
     this.takeReplacement((line) => (line as LentLine).supply(supplied));
@@ -110,6 +126,20 @@ export function checkSupplied(
 
 /** The owned handle at run time. */
 export class SupervisedConnection extends Connection {
+  async finishAuth(callback: Callback): Promise<void> {
+    if (this.signIn === undefined) {
+      throw new TypeError(`Connection "${this.name}" has no authProvider: the host owns its sign-in.`);
+    }
+    this.refuseIfClosed();
+    try {
+      await this.signIn.finish(callback);
+    } catch (error) {
+      throw error instanceof CallbackRefused
+        ? new AuthorizationCallbackError(this.name, error.message)
+        : error;
+    }
+  }
+
   /** For hosts without types. */
   async replace(): Promise<never> {
     throw new TypeError(

@@ -1,5 +1,6 @@
 /** Turns the failure of a call into evidence: the host's own rule first, then the classifier. */
 import { type Evidence, isEvidence } from '../machines/vocabulary.ts';
+import { signInEvidence } from './authorization/sign-in-errors.ts';
 import type { OperationFailure } from './errors.ts';
 import { bounded, classify } from './evidence/classify.ts';
 import { shapeOf } from './evidence/error-shape.ts';
@@ -50,6 +51,7 @@ export class Judge {
       this.#ask(error, OPERATIONS.ping, session) ??
       classify({
         ...NO_CALL,
+        observed: signInEvidence(error),
         reached: reachedOf(error),
         error: shapeOf(error),
         session,

@@ -22,6 +22,10 @@ export class Listeners<Events extends object> {
     };
   }
 
+  has(type: keyof Events): boolean {
+    return this.#entries.some((entry) => entry.type === type);
+  }
+
   emit<T extends keyof Events>(type: T, event: Events[T]): void {
     for (const entry of this.#entries) {
       // Another listener may have removed it meanwhile.

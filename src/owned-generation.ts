@@ -1,5 +1,6 @@
 import type { SilenceFacts } from '../machines/connection.machine.ts';
-import type { Cause } from '../machines/vocabulary.ts';
+import type { Cause, Evidence } from '../machines/vocabulary.ts';
+import { signInEvidence } from './authorization/sign-in-errors.ts';
 import { type Call, totalMs } from './call.ts';
 import type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
 import { ask, carried, type Generation, type OnFailure, prepareOptions } from './generation.ts';
@@ -94,12 +95,18 @@ export class OwnedGeneration implements Generation {
         this.#settled(exchange, false, borrowed);
         return result;
       },
-      (error: unknown) => {
-        this.#settled(exchange, GAVE_UP.includes(Object(error).code), borrowed);
+      (thrown: unknown) => {
+        const gaveUp = GAVE_UP.includes(Object(thrown).code);
+        const { held } = exchange;
+        held?.release();
+        this.#settled(exchange, gaveUp && held === undefined, borrowed);
         const overdue = borrowed?.overdue() === true;
+        const isLate = gaveUp && call.options?.signal?.aborted !== true;
+        const error = (isLate && held?.loginNeeded) || thrown;
         const session = carried(exchange.sessionId);
         const { requestId, reached, earlierLegMayHaveRun } = exchange;
-        const observed = settledByMonitor(error);
+        const observed =
+          signInEvidence(error) ?? (held === undefined ? settledByMonitor(error) : evidenceOfHeld(gaveUp));
         return onFailure({
           call,
           generation: this,
@@ -177,4 +184,10 @@ export class OwnedGeneration implements Generation {
       };
     });
   }
+}
+
+/** Of a request that waited for a sign-in: nobody ran it. */
+function evidenceOfHeld(gaveUp: boolean): Evidence {
+  if (gaveUp) return { connection: 'usable', execution: 'none', cause: 'timeout' };
+  return { connection: 'lost', execution: 'none', cause: 'not-connected' };
 }

@@ -1,6 +1,7 @@
 /** The line of an owned connection: makes generations from a recipe, and ends them. */
 import type { OpenFailure } from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
+import type { SignIn } from './authorization/sign-in.ts';
 import { Dial, type Recipe } from './dial.ts';
 import { type DialFailure, dialFailure } from './dial-failure.ts';
 import { hintOf } from './evidence/hints.ts';
@@ -34,6 +35,7 @@ export class OwnedLine implements Line {
   readonly #recipe: Recipe;
   readonly #identity: Identity;
   readonly #timeouts: Settings['timeouts'];
+  readonly #signIn: SignIn | undefined;
   readonly #hooks: LineHooks;
   readonly #habits: ServerHabits = { answersOnListenStream: false, offersListenStream: false };
   #lingering: Set<() => void> | undefined;
@@ -49,7 +51,14 @@ export class OwnedLine implements Line {
   /** Of the last generation that was ready: why it was retired, and its habits. The generation itself is let go. */
   #before: { readonly cause: Cause; readonly pings: PingHabits } | undefined;
 
-  constructor(recipe: Recipe, identity: Identity, timeouts: Settings['timeouts'], hooks: LineHooks) {
+  constructor(
+    recipe: Recipe,
+    identity: Identity,
+    timeouts: Settings['timeouts'],
+    signIn: SignIn | undefined,
+    hooks: LineHooks,
+  ) {
+    this.#signIn = signIn;
     this.#recipe = recipe;
     this.#identity = identity;
     this.#timeouts = timeouts;
@@ -163,7 +172,7 @@ export class OwnedLine implements Line {
       },
       this.#habits,
     );
-    const dial = new Dial(this.#recipe, this.#identity, number, monitor, this.#timeouts);
+    const dial = new Dial(this.#recipe, this.#identity, number, monitor, this.#timeouts, this.#signIn);
     try {
       generation = await dial.run(signal);
       this.#refuseUsed(generation.client);

@@ -19,6 +19,8 @@ export interface ConnectionStatus {
   readonly reason: Cause | undefined;
   /** What the host can do about it; undefined where nothing is needed. */
   readonly action: string | undefined;
+  /** A person has to sign in before it can go on. */
+  readonly authorization: 'required' | undefined;
   /** Operations that were sent and have not settled, of all generations. */
   readonly inFlight: number;
   /** Operations that wait for the connection. */
@@ -43,7 +45,14 @@ const ACTION_BY_CAUSE: Readonly<Partial<Record<Cause, string>>> = {
   unauthorized: 'Provide valid credentials, then call reconnect().',
 };
 
-export function actionFor(state: ConnectionState, cause: Cause | undefined): string | undefined {
+const SIGN_IN = 'Let a person sign in, and pass what comes back to finishAuth().';
+
+export function actionFor(
+  state: ConnectionState,
+  cause: Cause | undefined,
+  authorization?: ConnectionStatus['authorization'],
+): string | undefined {
+  if (authorization === 'required') return SIGN_IN;
   if (state === 'exhausted' && cause !== undefined) return ACTION_BY_CAUSE[cause] ?? ACTIONS[state];
   return ACTIONS[state];
 }

@@ -2,6 +2,7 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/sdk/types.js';
 import type { Ownership } from '../machines/vocabulary.ts';
+import { SignIn } from './authorization/sign-in.ts';
 import type { Clock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { deferredObserver } from './deferred-observer.ts';
@@ -130,15 +131,17 @@ class SupervisorMap implements Supervisor {
     const settings = ownSettings(name, options);
     const { clientInfo, capabilities, setup, clock } = this.#options;
     const identity = { clientInfo, capabilities, setup };
+    const signIn = SignIn.of(options.transport, settings.recovery.waitForReady);
     const handle = new SupervisedConnection({
       name,
+      signIn,
       ownership: 'supervisor',
       settings,
       logger: this.#logger,
       clock,
       inspection: this.#inspection,
       telemetry: this.#telemetry,
-      line: (hooks) => new OwnedLine(options, identity, settings.timeouts, hooks),
+      line: (hooks) => new OwnedLine(options, identity, settings.timeouts, signIn, hooks),
     });
     return this.#add(handle) as unknown as OwnedConnection;
   }
@@ -187,6 +190,7 @@ class SupervisorMap implements Supervisor {
     checkSupplied(name, ownership, supplied);
     const handle = new LentConnection({
       name,
+      signIn: undefined,
       ownership,
       settings,
       logger: this.#logger,

@@ -9,11 +9,13 @@ export interface Present {
   readonly probing: boolean;
   /** Until when the server asked not to be dialled, from `Date.now()`; 0 if it did not. */
   readonly notDialledBefore: number;
+  /** Somebody may be signing in. */
+  readonly awaitsSignIn: boolean;
 }
 
 /** To one that waits for a usable generation, for so long at most. */
 export function answerToWaiting(
-  { state, probing, notDialledBefore }: Present,
+  { state, probing, notDialledBefore, awaitsSignIn }: Present,
   leftMs: number,
 ): OperationEvent | undefined {
   switch (state) {
@@ -23,7 +25,7 @@ export function answerToWaiting(
     case 'ready':
       return probing ? undefined : { type: 'usable' };
     case 'exhausted':
-      return { type: 'unavailable', why: 'budget-spent' };
+      return awaitsSignIn ? undefined : { type: 'unavailable', why: 'budget-spent' };
     case 'failed-ownership':
       return { type: 'refused' };
     case 'closing':

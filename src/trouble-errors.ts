@@ -23,6 +23,8 @@ export interface Ending {
   readonly error: unknown;
   readonly evidence: OperationFailure | undefined;
   readonly lastDial: FailedDial | undefined;
+  /** Somebody has to sign in first: what the SDK says of it. */
+  readonly signInError: unknown;
   /** Why it waited. */
   readonly delayedBy: Cause | undefined;
 }
@@ -33,6 +35,13 @@ export function endingError(
   ending: Ending,
 ): unknown {
   const { connection, ownership, generation, call, sent, error, evidence } = ending;
+  if (
+    (state === 'timed-out' || state === 'unavailable') &&
+    unavailability !== 'closed' &&
+    evidence?.execution !== 'unknown'
+  ) {
+    if (ending.signInError !== undefined) return ending.signInError;
+  }
   const operation = { method: call.spec.method, kind: call.spec.kind };
   const facts = { connection, ownership, generation, operation, sent };
   switch (state) {

@@ -29,6 +29,8 @@ export interface TroubleHost {
   readonly logger: Logger;
   present(): Present;
   lastDial(): FailedDial | undefined;
+  /** Why nothing is dialled before somebody signs in, if that is so. */
+  signInError(): unknown;
   /** Why operations wait. */
   delayedBy(): Cause | undefined;
   policyOf(call: Call): ReplayPolicy;
@@ -265,6 +267,7 @@ export class Troubles {
       // The machine knows what a probe has proved since.
       evidence: failure === undefined ? obstacle : { ...failure.evidence, ...context.evidence },
       lastDial: this.host.lastDial(),
+      signInError: this.host.signInError(),
       delayedBy: this.host.delayedBy(),
     });
   }

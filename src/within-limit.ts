@@ -16,6 +16,10 @@ export async function withinLimit(step: () => Promise<unknown> | undefined, limi
 /** Waits for a promise, but not longer than the caller wants it. Rejects with the signal's reason. */
 export async function abortable<T>(waited: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return waited;
+  if (signal.aborted) {
+    waited.catch(() => {});
+    throw signal.reason;
+  }
   let onAbort = () => {};
   const aborted = new Promise<never>((_, reject) => {
     onAbort = () => reject(signal.reason);

@@ -4,7 +4,8 @@
  */
 import type { Evidence } from '../../machines/vocabulary.ts';
 import type { EvidenceRule, Failure } from './failure.ts';
-import { authEvidence, httpEvidence, malformedEvidence } from './http.ts';
+import { httpEvidence, malformedEvidence } from './http.ts';
+import { oauthEvidence } from './oauth.ts';
 import { rpcEvidence, timeoutEvidence, unsupportedEvidence } from './rpc.ts';
 import { socketEvidence } from './socket.ts';
 import { closedEvidence, notConnectedEvidence, unwrittenEvidence, writeCutEvidence } from './stdio.ts';
@@ -21,7 +22,7 @@ const RULES: readonly EvidenceRule[] = [
   unsupportedEvidence,
   unwrittenEvidence,
   writeCutEvidence,
-  authEvidence,
+  oauthEvidence,
   closedEvidence,
   timeoutEvidence,
   rpcEvidence,

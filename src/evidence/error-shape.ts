@@ -28,6 +28,10 @@ export interface ErrorShape {
   readonly status: number | undefined;
   /** The JSON-RPC error in the body of that answer. */
   readonly body: RpcError | undefined;
+  /** `error` of an authorization server's answer (RFC 6749, section 5.2). */
+  readonly oauthCode: string | undefined;
+  /** SDK v2 says of it that it came out of a sign-in, whatever it is. */
+  readonly isOfSignIn: boolean;
   readonly data: Readonly<Record<string, unknown>>;
   /** The message of its `cause`. */
   readonly causeMessage: string;
@@ -35,6 +39,7 @@ export interface ErrorShape {
   readonly systemCodes: readonly SystemCode[];
 }
 
+const OF_SIGN_IN = Symbol.for('mcp.authSeamEscape');
 const MAX_CAUSE_DEPTH = 4;
 const V1_BODY_PREFIX = 'Streamable HTTP error: Error POSTing to endpoint: ';
 const SSE_POST_FAILURE = /^Error POSTing to endpoint \(HTTP (\d{3})\): /;
@@ -103,6 +108,15 @@ export function isLegacySsePostFailure(shape: ErrorShape): boolean {
   return shape.name === 'Error' && SSE_POST_FAILURE.test(shape.message);
 }
 
+/** `errorCode` in v1, `code` in v2. */
+function oauthCodeOf(
+  { errorCode, code }: Readonly<Record<string, unknown>>,
+  name: string,
+): string | undefined {
+  const found = errorCode ?? (name === 'OAuthError' ? code : undefined);
+  return typeof found === 'string' ? found : undefined;
+}
+
 export function shapeOf(error: unknown): ErrorShape {
   const fields = record(error);
   const name = text(fields.name);
@@ -119,6 +133,8 @@ export function shapeOf(error: unknown): ErrorShape {
     isRpc,
     status,
     body: status === undefined ? undefined : bodyOf(message, data),
+    oauthCode: oauthCodeOf(fields, name),
+    isOfSignIn: Object(error)[OF_SIGN_IN] === true,
     data,
     causeMessage: text(record(fields.cause).message),
     systemCodes: isRpc ? [] : systemCodesOf(error),

@@ -82,14 +82,6 @@ export const httpEvidence: EvidenceRule = (failure) => {
   }
 };
 
-const AUTH_ERROR_NAMES: readonly string[] = ['UnauthorizedError', 'InsufficientScopeError'];
-
-/** SDK v1 sets no `name` on these, so the class's own name counts too. */
-export const authEvidence: EvidenceRule = ({ error }) => {
-  if (!AUTH_ERROR_NAMES.includes(error.name) && !AUTH_ERROR_NAMES.includes(error.className)) return undefined;
-  return { connection: 'usable', execution: 'none', cause: 'unauthorized' };
-};
-
 const MALFORMED_NAMES: readonly string[] = ['SyntaxError', 'ZodError', '$ZodError'];
 
 /** Something answered, but not with an MCP message. */

@@ -6,6 +6,7 @@
  * only the `headers`. Both carry the call's exchange, which costs next to nothing, where AsyncLocalStorage would
  * slow every promise of the host's process.
  */
+import type { HeldRequest } from '../authorization/held-request.ts';
 import type { Reached } from '../evidence/failure.ts';
 import { AnswerStream } from './answer-stream.ts';
 import type { JsonRpcMessage, SendOptions } from './client-shape.ts';
@@ -30,6 +31,8 @@ export class Exchange {
   options: SendOptions | undefined = undefined;
   sessionId: string | undefined = undefined;
   reached: Reached = 'endpoint';
+  /** While it waits for a sign-in. */
+  held: HeldRequest | undefined = undefined;
   /** The answer was handed to the SDK. */
   answered = false;
   /** Undefined as long as there is nothing to know about it. */

@@ -73,8 +73,7 @@ export class ListenStream {
       const { status, ok } = response;
       if (ok) request.opened(response);
       // The SDK follows, or signs in, and asks again.
-      else if (status === 401 || status === 403) suspected();
-      else if (!isFollowedGet(asked, response)) {
+      else if (status !== 401 && status !== 403 && !isFollowedGet(asked, response)) {
         this.#refused(request);
         // A server that has no such stream may say 404 in place of 405.
         if (status !== 405 && (status !== 404 || habits.offersListenStream)) suspected();

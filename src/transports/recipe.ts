@@ -4,6 +4,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/sdk/types.js';
 import type { jsonSchemaValidator } from '@modelcontextprotocol/sdk/validation';
+import type { SignedFetch } from '../authorization/signed-fetch.ts';
 import { quietly } from '../quietly.ts';
 import type { StdioDescription } from './stdio.ts';
 import type { WireMonitor } from './wire-monitor.ts';
@@ -13,6 +14,7 @@ export interface HttpDescription {
   readonly url: string | URL;
   /** Sent with every request; never logged. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Signs in with it, one flow at a time for all connections that share it. It is never modified. */
   readonly authProvider?: OAuthClientProvider | undefined;
   /** Used in place of the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
@@ -68,16 +70,16 @@ export async function makeTransport(
   description: OwnedTransport,
   monitor: WireMonitor,
   closeLimitMs: number,
+  signed: SignedFetch | undefined,
 ): Promise<Transport> {
   if (description.kind === 'stdio') {
     const { StdioTransport } = await MODULES.stdio();
     return new StdioTransport(description, closeLimitMs);
   }
-  const { url, headers, authProvider, fetch: base = globalThis.fetch } = description;
+  const { url, headers, fetch: base = globalThis.fetch } = description;
   const options = {
-    fetch: monitor.watchFetch(base, description.kind),
+    fetch: monitor.watchFetch(signed?.fetch ?? base, description.kind),
     ...(headers === undefined ? {} : { requestInit: { headers } }),
-    ...(authProvider === undefined ? {} : { authProvider }),
   };
   if (description.kind === 'sse') {
     const { SSEClientTransport } = await MODULES.sse();

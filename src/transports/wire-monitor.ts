@@ -45,6 +45,9 @@ export interface ServerHabits {
  */
 export type Retirement = 'gone' | 'draining';
 
+/** Requests of no call's. */
+const PROBES: readonly unknown[] = ['ping', 'server/discover'];
+
 /** Where requests that are no call's ended up, by the errors that they were answered with. */
 const REACHED = new WeakMap<object, Reached>();
 
@@ -58,6 +61,7 @@ export class WireMonitor {
   inFlight = 0;
   /** Calls in flight that were begun before the last `mark()`. */
   inFlightBeforeMark = 0;
+  isRetired = false;
   /** JSON-RPC messages that came from the server so far. */
   messages = 0;
   readonly #listener: WireListener;
@@ -185,8 +189,29 @@ export class WireMonitor {
     return this.#fetch.over(base, kind);
   }
 
-  /** Gives up the streams that are not resumed any more, and settles their calls: now, and when later ones end. */
+  /** Of a call that has not settled, or of the handshake. */
+  exchangeOf(body: unknown): Exchange | undefined {
+    return this.#exchanges.ofBody(body);
+  }
+
+  /** A request that belongs to nobody any more. */
+  isForgotten(body: unknown): boolean {
+    const exchange = this.#exchanges.ofBody(body) ?? this.#exchanges.otherOfBody(body);
+    const { id, method } = JSON.parse(String(body)) as JsonRpcMessage;
+    return exchange === undefined && id !== undefined && method !== undefined;
+  }
+
+  isProbe(body: unknown): boolean {
+    return PROBES.includes(this.#exchanges.otherOfBody(body)?.message?.method);
+  }
+
+  /**
+   * Gives up the streams that are not resumed any more, and settles their calls: now, and when later ones end. What
+   * waits for a sign-in is not sent here any more.
+   */
   retire(how: Retirement): void {
+    this.isRetired = true;
+    for (const { held } of this.#exchanges) held?.release();
     this.#streams?.retire(how);
   }
 

@@ -86,6 +86,8 @@ it.each([
     isRpc: false,
     status: undefined,
     body: undefined,
+    oauthCode: undefined,
+    isOfSignIn: false,
     data: {},
     causeMessage: '',
     systemCodes: [],

@@ -34,6 +34,7 @@ export function whatCallerGets(
     error: SDK_ERROR,
     evidence: evidence ?? undefined,
     lastDial: undefined,
+    signInError: undefined,
     delayedBy: undefined,
   });
 }

@@ -84,6 +84,7 @@ function closedStatus({ last, since }: Machine): Omit<ConnectionView, 'path' | '
     suspectSince: undefined,
     reason: cause,
     action: actionFor(state, cause),
+    authorization: undefined,
     inFlight: 0,
     waiting: 0,
     lastError: undefined,
