@@ -1,0 +1,69 @@
+/** What the monkey does to one site, and when: a pure function of the seed. Durations in milliseconds. */
+import { Random } from './random.ts';
+
+export type Fault =
+  /** SIGKILL; over HTTP the server is back after `downMs`. */
+  | { readonly kind: 'kill'; readonly downMs: number }
+  /** SIGSTOP, then SIGCONT. */
+  | { readonly kind: 'stop'; readonly ms: number }
+  /** The server forgets its sessions; `silently`: their streams stay open. */
+  | { readonly kind: 'evict'; readonly all: boolean; readonly silently: boolean }
+  /** This share of the open sockets is reset. */
+  | { readonly kind: 'reset'; readonly share: number }
+  /** So many answers are cut after their headers. */
+  | { readonly kind: 'cut'; readonly answers: number }
+  /** Nothing passes the open sockets, nor later ones; afterwards it goes on, or (`drops`) they are reset. */
+  | { readonly kind: 'stall'; readonly ms: number; readonly drops: boolean }
+  /** Nobody listens, and the open sockets are reset. */
+  | { readonly kind: 'refuse'; readonly ms: number }
+  /** So many requests are answered by the gateway; `ran`: the server has run them, and its answer is dropped. */
+  | { readonly kind: '502'; readonly requests: number; readonly ran: boolean }
+  | { readonly kind: '429'; readonly requests: number; readonly retryAfterS: number }
+  /** The host calls `reconnect()`. */
+  | { readonly kind: 'reconnect'; readonly slot: number }
+  /** The host closes a handle, and opens a new one. */
+  | { readonly kind: 'reopen'; readonly slot: number };
+
+export interface Step {
+  readonly pauseMs: number;
+  readonly fault: Fault;
+}
+
+export interface SiteShape {
+  readonly name: string;
+  readonly overHttp: boolean;
+  /** How many connections lead to it. */
+  readonly slots: number;
+}
+
+type Draw = (random: Random, site: SiteShape) => Fault;
+
+const OF_ALL: readonly (readonly [number, Draw])[] = [
+  [3, (random) => ({ kind: 'kill', downMs: random.chance(0.5) ? 0 : random.between(50, 1_500) })],
+  [
+    2,
+    (random) => ({
+      kind: 'stop',
+      ms: random.chance(0.8) ? random.between(50, 500) : random.between(500, 3_000),
+    }),
+  ],
+  [2, (random, { slots }) => ({ kind: 'reconnect', slot: random.between(0, slots - 1) })],
+  [2, (random, { slots }) => ({ kind: 'reopen', slot: random.between(0, slots - 1) })],
+];
+
+const OVER_HTTP: readonly (readonly [number, Draw])[] = [
+  ...OF_ALL,
+  [3, (random) => ({ kind: 'evict', all: random.chance(0.5), silently: random.chance(0.5) })],
+  [3, (random) => ({ kind: 'reset', share: random.chance(0.3) ? 1 : random.next() })],
+  [3, (random) => ({ kind: 'cut', answers: random.between(1, 6) })],
+  [1, (random) => ({ kind: 'stall', ms: random.between(50, 2_000), drops: random.chance(0.3) })],
+  [2, (random) => ({ kind: 'refuse', ms: random.between(20, 1_500) })],
+  [3, (random) => ({ kind: '502', requests: random.between(1, 6), ran: random.chance(0.5) })],
+  [2, (random) => ({ kind: '429', requests: random.between(1, 4), retryAfterS: random.between(0, 1) })],
+];
+
+export function* planOf(seed: number, site: SiteShape): Generator<Step, never> {
+  const random = new Random(seed, `monkey of ${site.name}`);
+  const draws = site.overHttp ? OVER_HTTP : OF_ALL;
+  for (;;) yield { pauseMs: random.between(100, 1_500), fault: random.weighted(draws)(random, site) };
+}
