@@ -1,6 +1,7 @@
 /** What is left after `close()`: processes, sessions, sockets, handles and listeners. */
 import { isOurs } from '../test/support/processes.ts';
-import { type JournalLine, readLines } from './records.ts';
+import { type FaultRecord, type JournalLine, readLines } from './records.ts';
+import { judgeSessions, type SessionsLeft } from './sessions.ts';
 import type { Site } from './site.ts';
 import type { Rule, Violation } from './violation.ts';
 
@@ -19,52 +20,35 @@ export function held(): ReadonlyMap<string, number> {
   );
 }
 
-export interface Left {
-  readonly violations: Violation[];
-  /** Sessions of generations that were lost to a fault, and whose DELETE may not have reached the server. */
-  readonly orphanedSessions: number;
-}
-
-export async function whatIsLeft(sites: readonly Site[], before: ReadonlyMap<string, number>): Promise<Left> {
-  const violations: Violation[] = [];
-  let orphanedSessions = 0;
+export async function whatIsLeft(
+  sites: readonly Site[],
+  faults: readonly FaultRecord[],
+  before: ReadonlyMap<string, number>,
+): Promise<SessionsLeft> {
+  const violations = (await Promise.all(sites.map(socketsLeft))).flat();
+  let orphaned = 0;
   for (const site of sites) {
-    violations.push(...processesLeft(site));
-    const left = await sessionsLeft(site);
-    violations.push(...left.violations);
-    orphanedSessions += left.orphanedSessions;
-    violations.push(...(await socketsLeft(site)));
+    const lines = readLines<JournalLine>(site.journal);
+    violations.push(...processesLeft(site, lines));
+    const living = (await site.http?.server.sessions()) ?? [];
+    const sessions = judgeSessions(
+      living,
+      lines,
+      faults.filter((fault) => fault.site === site.name),
+    );
+    violations.push(...sessions.violations);
+    orphaned += sessions.orphaned;
   }
   violations.push(...(await resourcesLeft(before)));
-  return { violations, orphanedSessions };
+  return { violations, orphaned };
 }
 
-function processesLeft({ name, http, journal }: Site): Violation[] {
+function processesLeft({ name, http, journal }: Site, lines: readonly JournalLine[]): Violation[] {
   if (http !== undefined) return [];
-  const pids = new Set(readLines<JournalLine>(journal).map(({ pid }) => pid));
+  const pids = new Set(lines.map(({ pid }) => pid));
   return [...pids]
     .filter((pid) => isOurs(pid, journal))
     .map((pid) => left('process left', `${name}: pid ${pid} lives`));
-}
-
-/** A session that was current at the end was ended while all worked. */
-async function sessionsLeft({ name, http, journal, slots }: Site): Promise<Left> {
-  if (http === undefined) return { violations: [], orphanedSessions: 0 };
-  const lines = readLines<JournalLine>(journal);
-  const current = new Map(
-    lines
-      .filter(({ event }) => event === 'initialized')
-      .map(({ connection, session }) => [connection, session] as const),
-  );
-  const living = await http.server.sessions();
-  const lastOnes = slots.map(({ connection }) => current.get(connection));
-  const kept = living.filter((session) => lastOnes.includes(session));
-  return {
-    violations: kept.map((session) =>
-      left('session left', `${name}: session ${session} lives, without a DELETE`),
-    ),
-    orphanedSessions: living.length - kept.length,
-  };
 }
 
 async function socketsLeft({ name, http }: Site): Promise<Violation[]> {

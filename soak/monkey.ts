@@ -1,5 +1,5 @@
-/** Carries out the plan of one site, step by step, until it is told to stop; then all works again. */
-import { type Fault, planOf } from './plan.ts';
+/** Carries out the plan of one hand at one site, step by step, until it is told to stop; then all works again. */
+import { type Fault, type Hand, planOf } from './plan.ts';
 import type { FaultRecord, RecordFile } from './records.ts';
 import type { Site } from './site.ts';
 
@@ -10,10 +10,10 @@ export class Monkey {
   #stopped = false;
   #wake = () => {};
 
-  constructor(site: Site, faults: RecordFile<FaultRecord>, seed: number) {
+  constructor(site: Site, hand: Hand, faults: RecordFile<FaultRecord>, seed: number) {
     this.#site = site;
     this.#faults = faults;
-    this.#done = this.#run(seed);
+    this.#done = this.#run(seed, hand);
   }
 
   /** Resolves when what was under way is over. */
@@ -24,13 +24,10 @@ export class Monkey {
     this.#site.http?.proxy.disarm();
   }
 
-  async #run(seed: number): Promise<void> {
+  async #run(seed: number, hand: Hand): Promise<void> {
     const { name, http, slots } = this.#site;
-    for (const { pauseMs, fault } of planOf(seed, {
-      name,
-      overHttp: http !== undefined,
-      slots: slots.length,
-    })) {
+    const site = { name, overHttp: http !== undefined, slots: slots.length };
+    for (const { pauseMs, fault } of planOf(seed, hand, site)) {
       await this.#pause(pauseMs);
       if (this.#stopped) return;
       const from = Date.now();

@@ -92,14 +92,14 @@ function violation(
   return { rule, connection, call: id, detail, at: startedAt, lines };
 }
 
-/** Every generation has finished a handshake that the server saw. */
+/** For every generation the server saw a handshake; its last message may die with the process that it was sent to. */
 function judgeRecreations(
   lines: readonly JournalLine[],
   recreated: ReadonlyMap<string, number>,
 ): Violation[] {
   const handshakes = new Map<string, number>();
   for (const { event, connection } of lines) {
-    if (event !== 'initialized' || connection === undefined) continue;
+    if (event !== 'initialize' || connection === undefined) continue;
     handshakes.set(connection, (handshakes.get(connection) ?? 0) + 1);
   }
   return [...recreated]

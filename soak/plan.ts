@@ -29,6 +29,9 @@ export interface Step {
   readonly fault: Fault;
 }
 
+/** Each hand strikes one after the other; the hands of one site strike in the midst of each other's faults. */
+export type Hand = 'process' | 'wire' | 'host';
+
 export interface SiteShape {
   readonly name: string;
   readonly overHttp: boolean;
@@ -37,8 +40,9 @@ export interface SiteShape {
 }
 
 type Draw = (random: Random, site: SiteShape) => Fault;
+type Draws = readonly (readonly [weight: number, draw: Draw])[];
 
-const OF_ALL: readonly (readonly [number, Draw])[] = [
+const OF_PROCESSES: Draws = [
   [3, (random) => ({ kind: 'kill', downMs: random.chance(0.5) ? 0 : random.between(50, 1_500) })],
   [
     2,
@@ -47,13 +51,13 @@ const OF_ALL: readonly (readonly [number, Draw])[] = [
       ms: random.chance(0.8) ? random.between(50, 500) : random.between(500, 3_000),
     }),
   ],
-  [2, (random, { slots }) => ({ kind: 'reconnect', slot: random.between(0, slots - 1) })],
-  [2, (random, { slots }) => ({ kind: 'reopen', slot: random.between(0, slots - 1) })],
 ];
 
-const OVER_HTTP: readonly (readonly [number, Draw])[] = [
-  ...OF_ALL,
+const OF_SESSIONS: Draws = [
   [3, (random) => ({ kind: 'evict', all: random.chance(0.5), silently: random.chance(0.5) })],
+];
+
+const OF_WIRES: Draws = [
   [3, (random) => ({ kind: 'reset', share: random.chance(0.3) ? 1 : random.next() })],
   [3, (random) => ({ kind: 'cut', answers: random.between(1, 6) })],
   [1, (random) => ({ kind: 'stall', ms: random.between(50, 2_000), drops: random.chance(0.3) })],
@@ -62,8 +66,21 @@ const OVER_HTTP: readonly (readonly [number, Draw])[] = [
   [2, (random) => ({ kind: '429', requests: random.between(1, 4), retryAfterS: random.between(0, 1) })],
 ];
 
-export function* planOf(seed: number, site: SiteShape): Generator<Step, never> {
-  const random = new Random(seed, `monkey of ${site.name}`);
-  const draws = site.overHttp ? OVER_HTTP : OF_ALL;
-  for (;;) yield { pauseMs: random.between(100, 1_500), fault: random.weighted(draws)(random, site) };
+const OF_HOSTS: Draws = [
+  [1, (random, { slots }) => ({ kind: 'reconnect', slot: random.between(0, slots - 1) })],
+  [1, (random, { slots }) => ({ kind: 'reopen', slot: random.between(0, slots - 1) })],
+];
+
+export function handsOf({ overHttp }: Pick<SiteShape, 'overHttp'>): readonly Hand[] {
+  return overHttp ? ['process', 'wire', 'host'] : ['process', 'host'];
+}
+
+export function* planOf(seed: number, hand: Hand, site: SiteShape): Generator<Step, never> {
+  const random = new Random(seed, `${hand} of ${site.name}`);
+  const draws = {
+    process: site.overHttp ? [...OF_PROCESSES, ...OF_SESSIONS] : OF_PROCESSES,
+    wire: OF_WIRES,
+    host: OF_HOSTS,
+  }[hand];
+  for (;;) yield { pauseMs: random.between(100, 3_000), fault: random.weighted(draws)(random, site) };
 }

@@ -6,8 +6,8 @@ import type { Fault } from './plan.ts';
 export interface JournalLine {
   readonly event:
     | 'spawn'
-    /** A session began. */
-    | 'session'
+    /** A handshake began. */
+    | 'initialize'
     /** The client has said that its handshake is finished. */
     | 'initialized'
     /** A DELETE came for it. */

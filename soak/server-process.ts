@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 
 const SCRIPT = fileURLToPath(new URL('./servers/http.mjs', import.meta.url));
 
-export type HttpKind = 'json' | 'sse' | 'legacy';
+/** How a server answers: JSON, a stream, a stream that can be resumed, or over HTTP+SSE as of 2024. */
+export type HttpKind = 'json' | 'sse' | 'resumable' | 'legacy';
 
 export class ServerProcess {
   readonly #kind: HttpKind;

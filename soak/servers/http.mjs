@@ -4,8 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { createServer as createHttpServer } from 'node:http';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { EventStore } from './event-store.mjs';
 import { openJournal } from './journal.mjs';
-import { createServer } from './mcp.mjs';
+import { serve } from './mcp.mjs';
 
 process.on('disconnect', () => process.exit(0));
 
@@ -14,14 +15,12 @@ const journal = openJournal(journalPath);
 /** id → transport */
 const sessions = new Map();
 const sockets = new Set();
+const resumable = kind === 'resumable' ? { eventStore: new EventStore(), retryInterval: 100 } : {};
 
 async function open(transport, session, connection) {
   transport.onclose = () => sessions.delete(session);
   sessions.set(session, transport);
-  const server = createServer(journal, { session, answersJson: kind === 'json' });
-  server.oninitialized = () => journal.write('initialized', { connection, session });
-  journal.write('session', { connection, session });
-  await server.connect(transport);
+  await serve(journal, transport, { connection, session, answersJson: kind === 'json' });
 }
 
 async function streamable(req, res, body) {
@@ -31,6 +30,7 @@ async function streamable(req, res, body) {
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: () => session,
       enableJsonResponse: kind === 'json',
+      ...resumable,
     });
     await open(transport, session, req.headers['x-connection']);
     return transport.handleRequest(req, res, body);
@@ -63,10 +63,10 @@ async function bodyOf(req) {
   return chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString());
 }
 
-const serve = kind === 'legacy' ? legacySse : streamable;
+const handle = kind === 'legacy' ? legacySse : streamable;
 const http = createHttpServer((req, res) => {
   bodyOf(req)
-    .then((body) => serve(req, res, body))
+    .then((body) => handle(req, res, body))
     // A request that was cut short.
     .catch(() => res.destroy());
 });

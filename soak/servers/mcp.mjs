@@ -47,9 +47,24 @@ const TOOLS = { tools: ['append', 'search'].map(tool) };
 
 /**
  * @param {{ write(event: string, facts?: object): void }} journal
- * @param {{ session: string | undefined, answersJson: boolean }} how `answersJson`: a POST's answer carries nothing else
+ * @param {object} transport
+ * @param {object} facts
+ * @param {string} facts.connection
+ * @param {string} [facts.session]
+ * @param {boolean} [facts.answersJson] a POST's answer carries nothing else
  */
-export function createServer(journal, { session, answersJson }) {
+export async function serve(journal, transport, { connection, session, answersJson = false }) {
+  const server = createServer(journal, session, answersJson);
+  server.oninitialized = () => journal.write('initialized', { connection, session });
+  await server.connect(transport);
+  const deliver = transport.onmessage;
+  transport.onmessage = (message, extra) => {
+    if (message.method === 'initialize') journal.write('initialize', { connection, session });
+    deliver(message, extra);
+  };
+}
+
+function createServer(journal, session, answersJson) {
   const server = new Server(
     { name: 'soak', version: '1.0.0' },
     { capabilities: { tools: {}, resources: {}, logging: {} } },
