@@ -5,7 +5,35 @@ import type { CallError, CallKind, CallRecord, RecordFile } from './records.ts';
 import type { Slot } from './site.ts';
 import { type AskOptions, type Line, SAFE_TOOL } from './subject.ts';
 
-const LONG_TIMEOUT_MS = 20_000;
+type Choices<T> = readonly (readonly [weight: number, choice: T])[];
+
+const KINDS: Choices<CallKind> = [
+  [50, 'append'],
+  [20, 'search'],
+  [15, 'read'],
+  [10, 'list'],
+  [5, 'ping'],
+];
+/** The shortest and the longest. */
+const TIMEOUTS: Choices<readonly [number, number]> = [
+  [84, [20_000, 20_000]],
+  [8, [500, 3_000]],
+  [8, [20, 400]],
+];
+/** At most: before a call has its effect, and after it. */
+const WORK: Choices<readonly [number, number]> = [
+  [70, [0, 0]],
+  [24, [40, 40]],
+  [6, [500, 1_000]],
+];
+/** What the server says while it works. */
+const WORDS: Choices<string> = [
+  [2, 'log'],
+  [2, 'ping'],
+  [1, 'roots'],
+  [1, 'sample'],
+  [1, 'elicit'],
+];
 /** A host that was refused does not ask again at once. */
 const PAUSE_AFTER_FAILURE_MS = 20;
 
@@ -19,28 +47,14 @@ interface Ask {
 }
 
 function draw(random: Random): Ask {
-  const works = random.chance(0.3);
+  const [beforeMs, afterMs] = random.weighted(WORK);
   return {
-    kind: random.weighted<CallKind>([
-      [50, 'append'],
-      [20, 'search'],
-      [15, 'read'],
-      [10, 'list'],
-      [5, 'ping'],
-    ]),
-    timeoutMs: random.chance(0.05) ? random.between(20, 400) : LONG_TIMEOUT_MS,
+    kind: random.weighted(KINDS),
+    timeoutMs: random.between(...random.weighted(TIMEOUTS)),
     abortMs: random.chance(0.04) ? random.between(0, 300) : undefined,
-    beforeMs: works ? random.between(0, 40) : 0,
-    afterMs: works ? random.between(0, 40) : 0,
-    says: random.chance(0.1)
-      ? random.weighted([
-          [2, 'log'],
-          [2, 'ping'],
-          [1, 'roots'],
-          [1, 'sample'],
-          [1, 'elicit'],
-        ])
-      : undefined,
+    beforeMs: random.between(0, beforeMs),
+    afterMs: random.between(0, afterMs),
+    says: random.chance(0.1) ? random.weighted(WORDS) : undefined,
   };
 }
 

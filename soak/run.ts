@@ -26,7 +26,7 @@ export interface SoakOptions {
   readonly progress: (line: string) => void;
 }
 
-const CALLERS_OF_EACH = 5;
+const CALLERS_OF_EACH = 8;
 const LOOK_EVERY_MS = 100;
 const PROGRESS_EVERY_MS = 10_000;
 /** Until then everything that is loaded or made once has been. */
