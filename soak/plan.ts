@@ -75,6 +75,13 @@ export function handsOf({ overHttp }: Pick<SiteShape, 'overHttp'>): readonly Han
   return overHttp ? ['process', 'wire', 'host'] : ['process', 'host'];
 }
 
+/** Between two faults. */
+const PAUSES: Readonly<Record<Hand, readonly [shortest: number, longest: number]>> = {
+  process: [300, 4_000],
+  wire: [100, 3_000],
+  host: [500, 8_000],
+};
+
 export function* planOf(seed: number, hand: Hand, site: SiteShape): Generator<Step, never> {
   const random = new Random(seed, `${hand} of ${site.name}`);
   const draws = {
@@ -82,5 +89,5 @@ export function* planOf(seed: number, hand: Hand, site: SiteShape): Generator<St
     wire: OF_WIRES,
     host: OF_HOSTS,
   }[hand];
-  for (;;) yield { pauseMs: random.between(100, 3_000), fault: random.weighted(draws)(random, site) };
+  for (;;) yield { pauseMs: random.between(...PAUSES[hand]), fault: random.weighted(draws)(random, site) };
 }
