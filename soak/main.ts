@@ -6,6 +6,8 @@
 import { parseArgs } from 'node:util';
 
 process.env.NODE_ENV = 'production';
+// Or its servers would outlive it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 const { seconds, calls, seed, subject, json } = options();
 // Only now, so that whatever looks at NODE_ENV while it loads sees it.

@@ -1,6 +1,7 @@
 /** Carries out the plan of one hand at one site, step by step, until it is told to stop; then all works again. */
 import { type Fault, type Hand, planOf } from './plan.ts';
 import type { FaultRecord, RecordFile } from './records.ts';
+import { signal } from './server-process.ts';
 import type { Site } from './site.ts';
 
 export class Monkey {
@@ -96,7 +97,7 @@ export class Monkey {
     const pid = this.#site.pid();
     const { http } = this.#site;
     if (http === undefined) {
-      if (pid !== undefined) signal(pid, 'SIGKILL');
+      signal(pid, 'SIGKILL');
       return pid;
     }
     await http.server.kill();
@@ -107,7 +108,6 @@ export class Monkey {
 
   async #suspend(ms: number): Promise<void> {
     const pid = this.#site.pid();
-    if (pid === undefined) return;
     signal(pid, 'SIGSTOP');
     await this.#pause(ms);
     signal(pid, 'SIGCONT');
@@ -122,13 +122,5 @@ export class Monkey {
         resolve();
       };
     });
-  }
-}
-
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // It has ended meanwhile.
   }
 }

@@ -6,6 +6,8 @@ import type { Rule, Violation } from './violation.ts';
 const GRACE_MS = 1_000;
 /** A call that was running in a process that was killed knows at once that no answer can come. */
 const DEATH_GRACE_MS = 3_000;
+/** A fault of that time may still be felt. */
+const SHORTLY_BEFORE_MS = 2_000;
 
 const NOT_RUN = /was not sent\.|was not run by the server\./;
 
@@ -25,10 +27,22 @@ export function judge({ calls, unsettled, journals, faults, recreated }: Evidenc
     faults.filter(({ pid }) => pid !== undefined).map(({ pid, from }) => [pid, from] as const),
   );
   return [
-    ...calls.flatMap((call) => judgeCall(call, byCall.get(call.id) ?? [], deaths)),
-    ...unsettled.map((call) =>
-      violation('never settled', call, `due at ${call.dueAt}`, byCall.get(call.id) ?? []),
-    ),
+    ...calls.flatMap((call) => {
+      const written = byCall.get(call.id) ?? [];
+      return judgeCall(call, written, deaths).map(([rule, detail]) =>
+        violation(rule, detail, call, written, meanwhile(faults, call, call.settledAt)),
+      );
+    }),
+    ...unsettled.map((call) => {
+      const written = byCall.get(call.id) ?? [];
+      return violation(
+        'never settled',
+        `due at ${call.dueAt}`,
+        call,
+        written,
+        meanwhile(faults, call, call.dueAt),
+      );
+    }),
     ...judgeRecreations(lines, recreated),
   ];
 }
@@ -48,7 +62,7 @@ function judgeCall(
   call: CallRecord,
   lines: readonly JournalLine[],
   deaths: ReadonlyMap<number | undefined, number>,
-): Violation[] {
+): [Rule, string][] {
   const { kind, answer, error, settledAt, dueAt, lateMs } = call;
   const runs = lines.filter(({ event }) => event === 'run').length;
   const found: [Rule, string][] = [];
@@ -80,16 +94,26 @@ function judgeCall(
   if (after > DEATH_GRACE_MS + lateMs) {
     found.push(['hung after its server had died', `${after} ms after the kill; ${outcome}`]);
   }
-  return found.map(([rule, detail]) => violation(rule, call, detail, lines));
+  return found;
+}
+
+function meanwhile(
+  faults: readonly FaultRecord[],
+  call: Pick<CallRecord, 'site' | 'startedAt'>,
+  until: number,
+) {
+  const since = call.startedAt - SHORTLY_BEFORE_MS;
+  return faults.filter(({ site, from, to }) => site === call.site && from <= until && to >= since);
 }
 
 function violation(
   rule: Rule,
-  { id, connection, startedAt }: Pick<CallRecord, 'id' | 'connection' | 'startedAt'>,
   detail: string,
+  { id, connection, startedAt }: Pick<CallRecord, 'id' | 'connection' | 'startedAt'>,
   lines: readonly JournalLine[],
+  faults: readonly FaultRecord[],
 ): Violation {
-  return { rule, connection, call: id, detail, at: startedAt, lines };
+  return { rule, connection, call: id, detail, at: startedAt, lines, faults };
 }
 
 /** For every generation the server saw a handshake; its last message may die with the process that it was sent to. */

@@ -104,10 +104,14 @@ function section(title: string, counts: Readonly<Record<string, number>>): strin
   return [`${title}:`, ...rows].join('\n');
 }
 
-function shown({ rule, connection, call, detail, at, lines = [] }: Violation, seed: number): string {
+function shown(
+  { rule, connection, call, detail, at, lines = [], faults = [] }: Violation,
+  seed: number,
+): string {
   const where = [connection && `connection ${connection}`, call && `call ${call}`].filter(Boolean).join(', ');
   return [
     `- ${rule} (seed ${seed}${where && `, ${where}`}, ${new Date(at).toISOString()}): ${detail}`,
     ...lines.map((line) => `    ${JSON.stringify(line)}`),
+    ...faults.map(({ fault, from, to }) => `    from ${from} to ${to}: ${JSON.stringify(fault)}`),
   ].join('\n');
 }

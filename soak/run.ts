@@ -12,6 +12,7 @@ import { judge } from './oracle.ts';
 import { handsOf } from './plan.ts';
 import { type CallRecord, type FaultRecord, type JournalLine, RecordFile, readLines } from './records.ts';
 import { type Report, report } from './report.ts';
+import { signal } from './server-process.ts';
 import { connect, httpSite, type Site, type Slot, stdioSite } from './site.ts';
 import { Steward } from './steward.ts';
 import type { Rule, Violation } from './violation.ts';
@@ -48,22 +49,20 @@ export async function soak(options: SoakOptions): Promise<Report> {
   const kinds = ['json', 'sse', 'resumable', 'legacy'] as const;
   const overHttp = await Promise.all(kinds.map((kind) => httpSite(kind, folder)));
   const sites = [...overHttp, stdioSite('stdio-1', folder), stdioSite('stdio-2', folder)];
-  const killStdio = () => {
-    for (const site of sites) killProcess(site);
+  // A process that is stopped does not end by itself.
+  const killAll = () => {
+    for (const { pid } of sites) signal(pid(), 'SIGKILL');
   };
-  process.once('exit', killStdio);
+  process.once('exit', killAll);
   let keepJournals = true;
   try {
     const result = await run(options, sites, folder);
     keepJournals = result.shown.length > 0;
     return result;
   } finally {
-    process.off('exit', killStdio);
-    killStdio();
-    for (const { http } of sites) {
-      http?.proxy.refuse();
-      await http?.server.kill();
-    }
+    process.off('exit', killAll);
+    killAll();
+    for (const { http } of sites) http?.proxy.refuse();
     if (keepJournals) options.progress(`The journals are in ${folder}`);
     else rmSync(folder, { recursive: true });
   }
@@ -186,11 +185,4 @@ async function settledHeap(): Promise<number> {
     globalThis.gc();
   }
   return Math.round(process.memoryUsage().heapUsed / 104_857.6) / 10;
-}
-
-/** Also where the run itself has failed. */
-function killProcess({ http, pid }: Site): void {
-  if (http !== undefined) return;
-  const living = pid();
-  if (living !== undefined) process.kill(living, 'SIGKILL');
 }

@@ -24,8 +24,9 @@ export class ServerProcess {
     return this.#port;
   }
 
-  get pid(): number {
-    return this.#living.pid!;
+  /** Undefined while it does not run. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
   }
 
   get #living(): ChildProcess {
@@ -46,10 +47,6 @@ export class ServerProcess {
     this.#child.kill('SIGKILL');
     this.#child = undefined;
     await gone;
-  }
-
-  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
-    this.#living.kill(signal);
   }
 
   async evict(which: { readonly all: boolean; readonly silently: boolean }): Promise<void> {
@@ -74,5 +71,14 @@ export class ServerProcess {
       const [answer] = (await once(child, 'message')) as [{ order: number; result: unknown }];
       if (answer.order === order) return answer.result;
     }
+  }
+}
+
+export function signal(pid: number | undefined, name: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended meanwhile.
   }
 }

@@ -1,4 +1,4 @@
-import type { JournalLine } from './records.ts';
+import type { FaultRecord, JournalLine } from './records.ts';
 
 export type Rule =
   | 'ran twice'
@@ -30,4 +30,6 @@ export interface Violation {
   readonly at: number;
   /** What the server wrote down about the call. */
   readonly lines?: readonly JournalLine[];
+  /** What the monkey did at that site, from shortly before the call until it had settled. */
+  readonly faults?: readonly FaultRecord[];
 }
