@@ -1,13 +1,16 @@
 /** Carries out the plan of one hand at one site, step by step, until it is told to stop; then all works again. */
+import { setTimeout as wait } from 'node:timers/promises';
 import { type Fault, type Hand, planOf } from './plan.ts';
 import type { FaultRecord, RecordFile } from './records.ts';
 import { signal } from './server-process.ts';
-import type { Site } from './site.ts';
+import type { Site, Slot } from './site.ts';
 
 export class Monkey {
   readonly #site: Site;
   readonly #faults: RecordFile<FaultRecord>;
   readonly #done: Promise<void>;
+  /** Acts of the host that have not settled, and of which connection. */
+  readonly #acts = new Map<Promise<void>, string>();
   #stopped = false;
   #wake = () => {};
 
@@ -17,12 +20,14 @@ export class Monkey {
     this.#done = this.#run(seed, hand);
   }
 
-  /** Resolves when what was under way is over. */
-  async stop(): Promise<void> {
+  /** Resolves when what was under way is over, with the connections whose `reconnect()` or `close()` did not end within the limit. */
+  async stop(limitMs: number): Promise<string[]> {
     this.#stopped = true;
     this.#wake();
     await this.#done;
     this.#site.http?.proxy.disarm();
+    await Promise.race([Promise.all(this.#acts.keys()), wait(limitMs, undefined, { ref: false })]);
+    return [...this.#acts.values()];
   }
 
   async #run(seed: number, hand: Hand): Promise<void> {
@@ -50,15 +55,15 @@ export class Monkey {
         await http?.server.evict(fault);
         return;
       case 'reset':
-        http?.proxy.reset(fault.share);
+        http?.proxy.reset(fault.share, fault.quietly);
         return;
       case 'cut':
-        http?.proxy.arm({ kind: 'cut' }, fault.answers);
+        http?.proxy.arm(fault, fault.answers);
         return;
       case 'stall':
         http?.proxy.stall();
         await this.#pause(fault.ms);
-        if (fault.drops) http?.proxy.reset(1);
+        if (fault.drops) http?.proxy.reset(1, false);
         http?.proxy.goOn();
         return;
       case 'refuse':
@@ -85,12 +90,20 @@ export class Monkey {
         return;
       // Neither is waited for: what comes next may strike in the midst of it.
       case 'reconnect':
-        slots[fault.slot]?.line.reconnect().catch(() => {});
+        this.#act(slots[fault.slot]!, (slot) => slot.line.reconnect());
         return;
       case 'reopen':
-        slots[fault.slot]?.reopen().catch(() => {});
+        this.#act(slots[fault.slot]!, (slot) => slot.reopen());
         return;
     }
+  }
+
+  #act(slot: Slot, perform: (slot: Slot) => Promise<void>): void {
+    const { connection } = slot;
+    const act = perform(slot)
+      .catch(() => {})
+      .finally(() => this.#acts.delete(act));
+    this.#acts.set(act, connection);
   }
 
   async #kill(downMs: number): Promise<number | undefined> {

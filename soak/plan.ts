@@ -8,10 +8,10 @@ export type Fault =
   | { readonly kind: 'stop'; readonly ms: number }
   /** The server forgets its sessions; `silently`: their streams stay open. */
   | { readonly kind: 'evict'; readonly all: boolean; readonly silently: boolean }
-  /** This share of the open sockets is reset. */
-  | { readonly kind: 'reset'; readonly share: number }
-  /** So many answers are cut after their headers. */
-  | { readonly kind: 'cut'; readonly answers: number }
+  /** This share of the open sockets is reset, or (`quietly`) ended as if all had been said. */
+  | { readonly kind: 'reset'; readonly share: number; readonly quietly: boolean }
+  /** So many answers are cut after their headers and at most so many bytes. */
+  | { readonly kind: 'cut'; readonly answers: number; readonly bodyBytes: number; readonly quietly: boolean }
   /** Nothing passes the open sockets, nor later ones; afterwards it goes on, or (`drops`) they are reset. */
   | { readonly kind: 'stall'; readonly ms: number; readonly drops: boolean }
   /** Nobody listens, and the open sockets are reset. */
@@ -58,8 +58,23 @@ const OF_SESSIONS: Draws = [
 ];
 
 const OF_WIRES: Draws = [
-  [3, (random) => ({ kind: 'reset', share: random.chance(0.3) ? 1 : random.next() })],
-  [3, (random) => ({ kind: 'cut', answers: random.between(1, 6) })],
+  [
+    3,
+    (random) => ({
+      kind: 'reset',
+      share: random.chance(0.3) ? 1 : random.next(),
+      quietly: random.chance(0.5),
+    }),
+  ],
+  [
+    3,
+    (random) => ({
+      kind: 'cut',
+      answers: random.between(1, 6),
+      bodyBytes: random.chance(0.5) ? 0 : random.between(1, 120),
+      quietly: random.chance(0.5),
+    }),
+  ],
   [1, (random) => ({ kind: 'stall', ms: random.between(50, 2_000), drops: random.chance(0.3) })],
   [2, (random) => ({ kind: 'refuse', ms: random.between(20, 1_500) })],
   [3, (random) => ({ kind: '502', requests: random.between(1, 6), ran: random.chance(0.5) })],

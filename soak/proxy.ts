@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** What becomes of one POST, or of its answer. */
 export type Intercept =
-  | { readonly kind: 'cut' }
+  | { readonly kind: 'cut'; readonly bodyBytes: number; readonly quietly: boolean }
   | { readonly kind: 'answer'; readonly status: string; readonly headers: string; readonly ran: boolean };
 
 interface Pair {
@@ -48,12 +48,12 @@ export class FaultProxy {
   /** Nobody listens any more. */
   refuse(): void {
     this.#server.close();
-    this.reset(1);
+    this.reset(1, false);
   }
 
-  reset(share: number): void {
+  reset(share: number, quietly: boolean): void {
     const pairs = [...this.#pairs];
-    for (const pair of pairs.slice(0, Math.ceil(pairs.length * share))) end(pair);
+    for (const pair of pairs.slice(0, Math.ceil(pairs.length * share))) end(pair, quietly);
   }
 
   /** The next POSTs are struck, one each. */
@@ -122,8 +122,8 @@ function answered(pair: Pair, chunk: Buffer): void {
     return;
   }
   const headersEnd = chunk.indexOf('\r\n\r\n');
-  client.write(headersEnd < 0 ? chunk : chunk.subarray(0, headersEnd + 4));
-  setTimeout(() => end(pair), AFTER_HEADERS_MS);
+  client.write(headersEnd < 0 ? chunk : chunk.subarray(0, headersEnd + 4 + intercept.bodyBytes));
+  setTimeout(() => end(pair, intercept.quietly), AFTER_HEADERS_MS);
 }
 
 function answerOf({ status, headers }: Intercept & { kind: 'answer' }): string {
@@ -135,7 +135,8 @@ function pause({ client, upstream }: Pair): void {
   upstream.pause();
 }
 
-function end({ client, upstream }: Pair): void {
-  client.resetAndDestroy();
+function end({ client, upstream }: Pair, quietly: boolean): void {
+  if (quietly) client.destroy();
+  else client.resetAndDestroy();
   upstream.resetAndDestroy();
 }

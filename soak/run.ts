@@ -37,6 +37,8 @@ const WARM_LIMIT_MS = 15_000;
 const SETTLE_LIMIT_MS = 30_000;
 const USABLE_LIMIT_MS = 60_000;
 const CLOSE_LIMIT_MS = 30_000;
+/** From when nothing is wrong any more; a recovery may rest for 30 s before its next trial. */
+const ACT_LIMIT_MS = 60_000;
 const HEAP_GROWTH_LIMIT_MB = 12;
 /**
  * The SDK gives one signal to every `fetch` of a connection, and `fetch` lets go of it when it is collected. A raw
@@ -100,7 +102,10 @@ async function run(options: SoakOptions, sites: readonly Site[], folder: string)
     () => calls.count,
     () => progress(`${calls.count} calls, ${faults.count} faults, ${watch.recreations} recreations`),
   );
-  await Promise.all(monkeys.map((monkey) => monkey.stop()));
+  const unended = await Promise.all(monkeys.map((monkey) => monkey.stop(ACT_LIMIT_MS)));
+  for (const connection of unended.flat()) {
+    found('close() or reconnect() did not end', `after ${ACT_LIMIT_MS} ms`, connection);
+  }
   const unsettled = await callers.stop(SETTLE_LIMIT_MS);
   const seconds = (Date.now() - startedAt) / 1_000;
   lateness.stop();
@@ -113,7 +118,7 @@ async function run(options: SoakOptions, sites: readonly Site[], folder: string)
     subject.close().then(() => true),
     wait(CLOSE_LIMIT_MS, false, { ref: false }),
   ]);
-  if (!closed) found('close() did not end', `after ${CLOSE_LIMIT_MS} ms`);
+  if (!closed) found('close() or reconnect() did not end', `after ${CLOSE_LIMIT_MS} ms`);
   const struck = faults.readAll();
   const left = await whatIsLeft(sites, struck, before);
   process.off('warning', onWarning);

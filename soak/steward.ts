@@ -1,4 +1,4 @@
-/** Ours, with its defaults. */
+/** Ours: one connection with its defaults, one that looks after itself, one that is recreated on every loss. */
 import { createSupervisor } from 'mcp-steward';
 import {
   answerQuestions,
@@ -24,7 +24,12 @@ export class Steward implements Subject {
   }
 
   open(name: string, transport: Target): Line {
-    const handle = this.#supervisor.own(name, { transport, replay: { tools: { [SAFE_TOOL]: 'safe' } } });
+    const handle = this.#supervisor.own(name, {
+      transport,
+      replay: { tools: { [SAFE_TOOL]: 'safe' } },
+      ...(name.includes('-2#') && { liveness: { heartbeatMs: 500 } }),
+      ...(name.includes('-direct#') && { recovery: { recreate: 'eager' } }),
+    });
     handle.on('transition', ({ from, to }) => this.#watcher.transition(name, from, to));
     handle.on('recreated', ({ generation }) => this.#watcher.recreated(name, generation));
     return handle;

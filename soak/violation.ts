@@ -12,7 +12,7 @@ export type Rule =
   | 'illegal transition'
   | 'recreated without a handshake'
   | 'not usable again'
-  | 'close() did not end'
+  | 'close() or reconnect() did not end'
   | 'process left'
   | 'session left'
   | 'socket left'

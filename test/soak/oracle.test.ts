@@ -137,7 +137,12 @@ describe('a session that lives on', () => {
     session: 's1',
   };
   const second: JournalLine = { ...first, at: 20_000, session: 's2' };
-  const reset: FaultRecord = { site: 'sse', fault: { kind: 'reset', share: 1 }, from: 19_000, to: 19_000 };
+  const reset: FaultRecord = {
+    site: 'sse',
+    fault: { kind: 'reset', share: 1, quietly: false },
+    from: 19_000,
+    to: 19_000,
+  };
   const direct = (line: JournalLine) => ({ ...line, connection: 'sse-direct#1' });
 
   it.each<[string, number, number, string[], JournalLine[], FaultRecord[]]>([
