@@ -17,6 +17,8 @@ import {
   type Target,
 } from './subject.ts';
 
+const CONNECT_TIMEOUT_MS = 5_000;
+
 export class Naive implements Subject {
   readonly #lines = new Set<NaiveLine>();
 
@@ -95,7 +97,7 @@ class NaiveLine implements Line {
 async function connect(target: Target): Promise<Client> {
   const client = new Client(CLIENT_INFO, { capabilities: CAPABILITIES });
   answerQuestions(client);
-  await client.connect(transportTo(target) as Transport);
+  await client.connect(transportTo(target) as Transport, { timeout: CONNECT_TIMEOUT_MS });
   return client;
 }
 

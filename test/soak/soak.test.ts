@@ -28,7 +28,7 @@ it('finds nothing against ours', async () => {
 }, 180_000);
 
 it('finds calls that ran twice, and what is left, against a wrapper that sends again whatever failed', async () => {
-  const { code, report } = await soak('--seconds', '8', '--subject', 'naive');
+  const { code, report } = await soak('--seconds', '4', '--subject', 'naive');
   expect(code).toBe(1);
   expect(report.violations['ran twice']).toBeGreaterThan(0);
   expect(report.violations['session left']).toBeGreaterThan(0);
