@@ -17,6 +17,7 @@ const measures: Record<string, () => Promise<Measure>> = {
   memory: async () => (await import('./measures/in-memory.ts')).inMemory,
   http: async () => (await import('./measures/http.ts')).http,
   restart: async () => (await import('./measures/restart.ts')).restart,
+  pace: async () => (await import('./measures/pace.ts')).pace,
   herd: async () => (await import('./measures/herd.ts')).herd,
   page: async () => (await import('./measures/page-open.ts')).pageOpen,
   paint: async () => (await import('./measures/page-paint.ts')).pagePaint,

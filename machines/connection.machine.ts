@@ -9,9 +9,10 @@
  *  3. A report or a demand that names a generation which is not the current one changes nothing.
  *  4. At most one `open` runs at a time; leaving its state aborts it. No `open` of a recreation begins before `retire`
  *     has said that what the generation before could clash with is gone.
- *  5. Attempts are counted when a dial starts and given back only after `stable`, never on entering `ready`:
- *     otherwise a flapping server would be dialled for ever. A trial after the cool-down is one attempt. Only
- *     the host's own `reconnect` gives them back too.
+ *  5. Attempts are counted when a dial starts and given back after `stable`, or when an operation of the host's was
+ *     answered, never on entering `ready`: otherwise a flapping server would be dialled for ever. An answer gives
+ *     nothing back to a recreation that no operation waits for. A trial after the cool-down is one attempt. Only
+ *     the host's own `reconnect`, and a sign-in, give them all back too.
  *  6. The generation grows only when a handshake (or, for a caller-owned connection, a check) has finished.
  *  7. A suspicion does not leave `ready`. Silence is a loss only of an owned connection, after `missedProbes`
  *     unanswered probes in a row at growing distance and `silenceMs` (`busySilenceMs`) without any message, and never
@@ -34,37 +35,37 @@
  *  connecting.opening     own    ready.steady           opened
  *                         own    connecting.backingOff  open failed [budget left]
  *                         own    exhausted.cooling      open failed [budget spent]
- *                         own    exhausted.cooling      open failed for good
+ *                         own    exhausted.signedOut    open failed, unauthorized [signs in]
+ *                         own    exhausted.cooling      open failed, unauthorized; open failed for good
  *                         own    connecting.opening     after window [once, no failure]
  *                         own    exhausted.cooling      after window [once]
+ *                         own    connecting.opening     after firstReady [once]
  *  connecting.backingOff  own    connecting.opening     after backoff; reconnect
  *                         own    exhausted.cooling      after window [once]
+ *                         own    connecting.backingOff  after firstReady [once]
  *  connecting.checking    lent   ready.steady           verified
  *                         lent   failed-ownership       unverified
- *                         lent   connecting.checking    after window [once]
+ *                         lent   connecting.checking    after window; after firstReady [once]
  *  ready.steady           any    ready.probing          suspected, by silence; suspected, by more;
  *                                                       suspected, the host slept
  *                         any    ready.steady           after stable [once]
+ *                         own    ready.steady           answered
  *  ready.probing          any    ready.probing          suspected, the host slept
  *                         any    ready.probing          after stable [once]
+ *                         own    ready.probing          answered
  *                         any    ready.steady           probe answered; probe could not be sent
  *                         own    lost                   probe lost [on demand]
- *                         own    recreating.retiring    probe lost [eager, no wait]
  *                         own    recreating.backingOff  probe lost [eager, budget left]
  *                         own    exhausted.cooling      probe lost [eager, budget spent]
  *                         lent   failed-ownership       probe lost
  *                         own    lost                   unanswered, idle;
  *                                                       unanswered, idle, silent [slept, on demand]
- *                         own    recreating.retiring    unanswered, idle;
- *                                                       unanswered, idle, silent [slept, eager, no wait]
  *                         own    recreating.backingOff  unanswered, idle;
  *                                                       unanswered, idle, silent [slept, eager, budget left]
  *                         own    exhausted.cooling      unanswered, idle;
  *                                                       unanswered, idle, silent [slept, eager, budget spent]
  *                         own    lost                   unanswered, idle, silent;
  *                                                       unanswered, busy, silent [missed, on demand]
- *                         own    recreating.retiring    unanswered, idle, silent;
- *                                                       unanswered, busy, silent [missed, eager, no wait]
  *                         own    recreating.backingOff  unanswered, idle, silent;
  *                                                       unanswered, busy, silent [missed, eager, budget left]
  *                         own    exhausted.cooling      unanswered, idle, silent;
@@ -75,8 +76,8 @@
  *                         any    ready.probing          suspected, by more; suspected, the host slept;
  *                                                       after probeDistance
  *                         any    ready.suspect          after stable [once]
+ *                         own    ready.suspect          answered
  *  ready                  own    lost                   lost [on demand]
- *                         own    recreating.retiring    lost [eager, no wait]
  *                         own    recreating.backingOff  lost [eager, budget left]
  *                         own    exhausted.cooling      lost [eager, budget spent]
  *                         lent   failed-ownership       lost
@@ -94,27 +95,47 @@
  *                         own    exhausted.cooling      demand [if-unsent, not run, budget spent]
  *                         own    recreating.retiring    reconnect
  *  recreating.backingOff  own    recreating.retiring    after backoff; reconnect
+ *                         own    recreating.retiring    demand [unsent, unwanted, no wait]
+ *                         own    recreating.retiring    demand [safe, unanswered, unwanted, no wait]
+ *                         own    recreating.retiring    demand [if-unsent, not run, unwanted, no wait]
+ *                         own    recreating.backingOff  demand [unsent, unwanted]
+ *                         own    recreating.backingOff  demand [safe, unanswered, unwanted]
+ *                         own    recreating.backingOff  demand [if-unsent, not run, unwanted]
  *                         own    exhausted.cooling      after window
  *  recreating.retiring    own    recreating.opening     retired
  *                         own    recreating.backingOff  retiring failed [budget left]
  *                         own    exhausted.cooling      retiring failed [budget spent]
  *                         own    exhausted.cooling      retiring failed for good; after window
+ *                         own    recreating.retiring    demand [unsent, unwanted]
+ *                         own    recreating.retiring    demand [safe, unanswered, unwanted]
+ *                         own    recreating.retiring    demand [if-unsent, not run, unwanted]
  *  recreating.opening     own    ready.steady           opened
  *                         own    recreating.backingOff  open failed [budget left]
  *                         own    exhausted.cooling      open failed [budget spent]
- *                         own    exhausted.cooling      open failed for good; after window
+ *                         own    exhausted.signedOut    open failed, unauthorized [signs in]
+ *                         own    exhausted.cooling      open failed, unauthorized; open failed for good;
+ *                                                       after window
+ *                         own    recreating.opening     demand [unsent, unwanted]
+ *                         own    recreating.opening     demand [safe, unanswered, unwanted]
+ *                         own    recreating.opening     demand [if-unsent, not run, unwanted]
  *  failed-ownership       lent   connecting.checking    replaced
- *  exhausted.cooling      own    exhausted.cooled       after coolDown
- *                         own    recreating.retiring    reconnect [was ready]
- *                         own    connecting.opening     reconnect [never ready]
+ *  exhausted.cooling      own    exhausted.cooled       after coolDown [on demand]
+ *                         own    recreating.retiring    after coolDown [eager, was ready]
+ *                         own    connecting.opening     after coolDown [eager, never ready]
+ *                         own    recreating.retiring    reconnect; authorized [was ready]
+ *                         own    connecting.opening     reconnect; authorized [never ready]
  *  exhausted.cooled       own    recreating.retiring    demand [unsent, was ready]
  *                         own    recreating.retiring    demand [safe, unanswered, was ready]
  *                         own    recreating.retiring    demand [if-unsent, not run, was ready]
  *                         own    connecting.opening     demand [unsent, never ready]
  *                         own    connecting.opening     demand [safe, unanswered, never ready]
  *                         own    connecting.opening     demand [if-unsent, not run, never ready]
- *                         own    recreating.retiring    reconnect [was ready]
- *                         own    connecting.opening     reconnect [never ready]
+ *                         own    recreating.retiring    reconnect; authorized [was ready]
+ *                         own    connecting.opening     reconnect; authorized [never ready]
+ *  exhausted.signedOut    own    exhausted.signedOut    after coolDown [eager]
+ *                         own    exhausted.signedOut    after coolDown [once]
+ *                         own    recreating.retiring    reconnect; authorized [was ready]
+ *                         own    connecting.opening     reconnect; authorized [never ready]
  *  (open)                 any    closing                close
  *  closing                any    closed                 shut down
  */
@@ -134,17 +155,19 @@ export type ConnectionState =
 
 /** How hard an owned connection is tried for. All durations in milliseconds. */
 export interface RecoveryBudget {
-  /** `eager` recreates on every loss; `on-demand` when an operation wants it. */
+  /** `eager` recreates on every loss, and after every cool-down; `on-demand` when an operation wants it. */
   readonly recreate: 'eager' | 'on-demand';
-  /** Dials until a connection has been stable. */
+  /** Dials until a connection has been stable, or has answered an operation. */
   readonly maxAttempts: number;
   /** The longest that one stay in `recreating` may last; of `connecting`, whatever follows its first dial. */
   readonly windowMs: number;
   /** How long a connection must stay ready before its attempts are given back. */
   readonly stableMs: number;
-  /** How long `exhausted` refuses demands. */
+  /** Before the first `ready`: after this time, and three dials, those who wait are told that no server is there. */
+  readonly firstReadyMs: number;
+  /** How long `exhausted` refuses demands, unless the server asked to wait longer. */
   readonly coolDownMs: number;
-  /** The upper bound of the second dial's delay; it doubles with each further one. */
+  /** The upper bound of the first two delays; it grows with each further one. */
   readonly initialBackoffMs: number;
   /** The upper bound of any delay that the server did not ask for. */
   readonly maxBackoffMs: number;
@@ -166,14 +189,26 @@ export interface ConnectionInput extends RecoveryBudget, SilenceLimits {
   readonly ownership: Ownership;
   /** Open nothing until the first demand. */
   readonly lazy: boolean;
+  /** The server is a child process: each dial starts it. */
+  readonly spawns: boolean;
+  /** The host gave an `authProvider`: after a refusal, nothing is tried before somebody has signed in. */
+  readonly signsIn: boolean;
 }
 
 export interface ConnectionContext extends ConnectionInput {
   /** The current generation; 0 before the first. */
   readonly generation: number;
-  /** Dials since the connection was last stable. */
+  /** Dials since the connection was last stable, or answered an operation of the host's. */
   readonly attempts: number;
-  /** What the server asked us to wait, in milliseconds. */
+  /** Dials since it was last stable, as far as they count: at most `maxAttempts`. */
+  readonly dialsSinceStable: number;
+  /** An operation waits for this recreation. */
+  readonly wanted: boolean;
+  /** Of this stay in `connecting`: `firstReadyMs` have passed. */
+  readonly firstReadyIsOver: boolean;
+  /** The same: dials in a row that found no server, as far as they count: at most three. */
+  readonly dialsWithoutServer: number;
+  /** What the server asked us to wait, in milliseconds; at most `MAX_RETRY_AFTER_MS`. */
   readonly retryAfterMs: number;
   /** Why the connection is not ready. */
   readonly cause: Cause | null;
@@ -194,6 +229,10 @@ export type ConnectionEvent =
   | { type: 'suspected'; generation: number; cause: Cause }
   /** A message came from the server. Said only while it is suspect. */
   | { type: 'heard'; generation: number }
+  /** An operation of the host's was answered: no ping, and nothing that we sent by ourselves. */
+  | { type: 'answered'; generation: number }
+  /** Somebody has signed in, or the host has other tokens than those that were refused. */
+  | { type: 'authorized' }
   /** The caller has put another connection in this one's place. */
   | { type: 'replaced' }
   /** The check of a supplied connection. */
@@ -206,6 +245,8 @@ export type ConnectionEmitted =
   | { type: 'entered'; state: ConnectionState; cause: Cause | null }
   | { type: 'lost'; generation: number; cause: Cause }
   | { type: 'opened'; generation: number }
+  /** A dial has failed, and another one will follow. `serverIsMissing`: it is time to say so to those who wait. */
+  | { type: 'dial-failed'; serverIsMissing: boolean }
   /** A probe begins. */
   | { type: 'suspected'; generation: number; cause: Cause }
   /** A probe has ended, and the connection is not lost; suspect, if it was not answered. */
@@ -259,15 +300,81 @@ function isLostBySilence(context: ConnectionContext, silence: SilenceFacts | und
   return silentMs >= (outstanding ? context.busySilenceMs : context.silenceMs);
 }
 
-/** Full jitter, so that connections which were lost together do not come back together; `random` is 0 to 1. */
-export function backoffMs(context: ConnectionContext, random: number): number {
-  const { attempts, initialBackoffMs, maxBackoffMs, retryAfterMs } = context;
-  const bound = Math.min(maxBackoffMs, initialBackoffMs * 2 ** Math.max(0, attempts - 1));
-  return Math.max(retryAfterMs, random * bound);
+/** Nobody can wait for what comes later. */
+const MAX_RETRY_AFTER_MS = 600_000;
+
+/** What a server that is there, and has forgotten the session, has said. */
+const SAID_BY_THE_SERVER: readonly (Cause | null)[] = [
+  'session-unknown',
+  'session-rejected',
+  'session-error',
+];
+
+/** How a dial fails where there is no server. A process that exits in its handshake closes its connection, or cuts it. */
+const SAYS_NO_SERVER: readonly (Cause | null)[] = [
+  'unreachable',
+  'unwritten',
+  'not-connected',
+  'connection-closed',
+];
+
+/** So many in a row are no accident. */
+const DIALS_THAT_SHOW_A_MISSING_SERVER = 3;
+
+function saysNoServer(cause: Cause | null, spawns: boolean): boolean {
+  return SAYS_NO_SERVER.includes(cause) || (spawns && cause === 'request-cut');
 }
 
-function missing(actor: string): never {
-  throw new Error(`connection.machine: the actor "${actor}" must be provided`);
+function serverIsMissing({ dialsWithoutServer }: ConnectionContext): boolean {
+  return dialsWithoutServer >= DIALS_THAT_SHOW_A_MISSING_SERVER;
+}
+
+function isUnwanted({ recreate, wanted }: ConnectionContext): boolean {
+  return recreate === 'eager' && !wanted;
+}
+
+/**
+ * A host that asks for something after each recreation, of a server that ends after each answer, would go on for
+ * ever if its own answers paid for the next recreation.
+ */
+function countedAttempts(context: ConnectionContext): number {
+  return isUnwanted(context) ? context.dialsSinceStable : context.attempts;
+}
+
+/**
+ * The delay before a dial, in milliseconds; `random` is 0 to 1.
+ *
+ * Over a network the bounds grow by an eighth: of the time since the server went, no delay is more than a quarter and
+ * `initialBackoffMs`, whatever the delays before it were. A dial that starts a process costs more, and they double.
+ * The first delay can be nothing, so that connections which were lost together do not come back together; half of
+ * each later one is random.
+ */
+export function backoffMs(context: ConnectionContext, random: number): number {
+  const { initialBackoffMs, retryAfterMs } = context;
+  const ours = delayMs(context, countedAttempts(context), random);
+  return retryAfterMs === 0 ? ours : Math.max(ours, retryAfterMs + random * initialBackoffMs);
+}
+
+export type Pace = Pick<ConnectionInput, 'spawns' | 'initialBackoffMs' | 'maxBackoffMs'>;
+
+/** The same, after so many attempts, where the server did not ask to wait. */
+export function delayMs(
+  { spawns, initialBackoffMs, maxBackoffMs }: Pace,
+  attempts: number,
+  random: number,
+): number {
+  const growth = (spawns ? 2 : 1.125) ** Math.max(0, attempts - 1);
+  const share = attempts === 0 ? random : (1 + random) / 2;
+  return Math.min(maxBackoffMs, initialBackoffMs * growth) * share;
+}
+
+/** How long demands are refused, in milliseconds. */
+export function coolDownMs(context: ConnectionContext): number {
+  return Math.max(context.coolDownMs, context.retryAfterMs);
+}
+
+function missing(part: string): never {
+  throw new Error(`connection.machine: "${part}" must be provided`);
 }
 
 export const connectionMachine = setup({
@@ -305,11 +412,21 @@ export const connectionMachine = setup({
     probeIsUnanswered: (_, { verdict }: ProbeOutcome) => verdict === 'unanswered',
     wasEverReady: ({ context }) => context.generation > 0,
     aDialHasFailed: ({ context }) => context.cause !== null,
-    budgetIsSpent: ({ context }) => context.attempts >= context.maxAttempts,
-    budgetIsLeft: ({ context }) => context.attempts < context.maxAttempts,
-    needsNoBackoff: ({ context }) => context.attempts === 0 && context.retryAfterMs === 0,
+    budgetIsSpent: ({ context }) => countedAttempts(context) >= context.maxAttempts,
+    budgetIsLeft: ({ context }) => countedAttempts(context) < context.maxAttempts,
+    isUnwanted: ({ context }) => isUnwanted(context),
+    // A process is started by nobody else; a server that has just answered is there.
+    needsNoBackoff: ({ context }) =>
+      !isUnwanted(context) &&
+      context.attempts === 0 &&
+      context.retryAfterMs === 0 &&
+      (context.spawns || SAID_BY_THE_SERVER.includes(context.cause)),
     mayDialAgain: ({ context }, failure: OpenFailure) =>
-      !failure.permanent && context.attempts < context.maxAttempts,
+      !failure.permanent &&
+      failure.retryAfterMs <= context.windowMs &&
+      countedAttempts(context) < context.maxAttempts,
+    awaitsSignIn: ({ context }, failure: OpenFailure) => context.signsIn && failure.cause === 'unauthorized',
+    serverIsMissing: ({ context }) => serverIsMissing(context),
   },
   actions: {
     announce: emit(({ context }, params: { state: ConnectionState }) => ({
@@ -323,6 +440,10 @@ export const connectionMachine = setup({
       cause: context.cause ?? 'unrecognised',
     })),
     announceGeneration: emit(({ context }) => ({ type: 'opened' as const, generation: context.generation })),
+    announceFailedDial: emit(({ context }) => ({
+      type: 'dial-failed' as const,
+      serverIsMissing: context.firstReadyIsOver && serverIsMissing(context),
+    })),
     announceSuspicion: emit(({ context }) => ({
       type: 'suspected' as const,
       generation: context.generation,
@@ -336,18 +457,39 @@ export const connectionMachine = setup({
     announceMessage: emit(({ context }) => ({ type: 'cleared' as const, generation: context.generation })),
     beginGeneration: assign(({ context }) => ({
       generation: context.generation + 1,
+      wanted: false,
+      firstReadyIsOver: false,
+      dialsWithoutServer: 0,
       retryAfterMs: 0,
       cause: null,
       suspicion: null,
       misses: 0,
     })),
-    countAttempt: assign(({ context }) => ({ attempts: context.attempts + 1 })),
-    giveBackAttempts: assign({ attempts: 0 }),
-    allowOneTrial: assign(({ context }) => ({ attempts: context.maxAttempts - 1, retryAfterMs: 0 })),
+    countAttempt: assign(({ context }) => ({
+      attempts: context.attempts + 1,
+      dialsSinceStable: Math.min(context.maxAttempts, context.dialsSinceStable + 1),
+    })),
+    giveBackAttempts: assign({ attempts: 0, dialsSinceStable: 0 }),
+    giveBackForAnswer: assign({ attempts: 0 }),
+    allowOneTrial: assign(({ context }) => ({
+      attempts: context.maxAttempts - 1,
+      dialsSinceStable: context.maxAttempts - 1,
+      retryAfterMs: 0,
+    })),
+    noteDemand: assign({ wanted: true }),
+    beginWait: assign({ firstReadyIsOver: false, dialsWithoutServer: 0 }),
+    countDialWithoutServer: assign(({ context }) => ({
+      dialsWithoutServer: saysNoServer(context.cause, context.spawns)
+        ? Math.min(DIALS_THAT_SHOW_A_MISSING_SERVER, context.dialsWithoutServer + 1)
+        : 0,
+    })),
+    noteFirstReadyIsOver: assign({ firstReadyIsOver: true }),
     rememberFailure: assign((_, failure: OpenFailure) => ({
       cause: failure.cause,
-      retryAfterMs: failure.retryAfterMs,
+      retryAfterMs: Math.min(MAX_RETRY_AFTER_MS, failure.retryAfterMs),
     })),
+    /** Asks the host for its tokens: `authorized` follows if they are not those that were refused. */
+    readTokens: () => missing('readTokens'),
     rememberLoss: assign((_, params: { cause: Cause }) => params),
     rememberSuspicion: assign((_, params: { cause: Cause }) => ({ suspicion: params.cause })),
     countMiss: assign(({ context }) => ({ misses: context.misses + 1 })),
@@ -358,7 +500,9 @@ export const connectionMachine = setup({
     backoff: ({ context }) => backoffMs(context, 1),
     window: ({ context }) => context.windowMs,
     stable: ({ context }) => context.stableMs,
-    coolDown: ({ context }) => context.coolDownMs,
+    firstReady: ({ context }) => Math.min(context.firstReadyMs, context.windowMs),
+    /** The upper bound; `src/` supplies the randomness. */
+    coolDown: ({ context }) => coolDownMs(context),
     probeDistance: ({ context }) =>
       Math.min(context.busySilenceMs, context.probeTimeoutMs * 2 ** Math.max(0, context.misses - 1)),
   },
@@ -368,6 +512,10 @@ export const connectionMachine = setup({
     ...input,
     generation: 0,
     attempts: 0,
+    dialsSinceStable: 0,
+    wanted: false,
+    firstReadyIsOver: false,
+    dialsWithoutServer: 0,
     retryAfterMs: 0,
     cause: null,
     suspicion: null,
@@ -391,9 +539,15 @@ export const connectionMachine = setup({
 
     /** Owned: all that comes before the first `ready`. Caller-owned: the check of what was supplied. */
     connecting: {
-      entry: { type: 'announce', params: { state: 'connecting' } },
-      // The first dial may take as long as it likes: `npx` may have to download its package.
-      after: { window: { guard: and(['ownedBySupervisor', 'aDialHasFailed']), target: 'exhausted' } },
+      entry: [{ type: 'announce', params: { state: 'connecting' } }, 'beginWait'],
+      after: {
+        // The first dial may take as long as it likes: `npx` may have to download its package.
+        window: { guard: and(['ownedBySupervisor', 'aDialHasFailed']), target: 'exhausted' },
+        firstReady: [
+          { guard: 'serverIsMissing', actions: ['noteFirstReadyIsOver', 'announceFailedDial'] },
+          { guard: 'ownedBySupervisor', actions: 'noteFirstReadyIsOver' },
+        ],
+      },
       on: { close: { target: 'closing' } },
       initial: 'opening',
       states: {
@@ -405,9 +559,18 @@ export const connectionMachine = setup({
             onDone: { target: '#connection.ready', actions: 'beginGeneration' },
             onError: [
               {
+                guard: { type: 'awaitsSignIn', params: ({ event }) => event.error as OpenFailure },
+                target: '#connection.exhausted.signedOut',
+                actions: { type: 'rememberFailure', params: ({ event }) => event.error as OpenFailure },
+              },
+              {
                 guard: { type: 'mayDialAgain', params: ({ event }) => event.error as OpenFailure },
                 target: 'backingOff',
-                actions: { type: 'rememberFailure', params: ({ event }) => event.error as OpenFailure },
+                actions: [
+                  { type: 'rememberFailure', params: ({ event }) => event.error as OpenFailure },
+                  'countDialWithoutServer',
+                  'announceFailedDial',
+                ],
               },
               {
                 target: '#connection.exhausted',
@@ -438,6 +601,7 @@ export const connectionMachine = setup({
       entry: [{ type: 'announce', params: { state: 'ready' } }, 'announceGeneration'],
       after: { stable: { actions: 'giveBackAttempts' } },
       on: {
+        answered: { guard: and(['ownedBySupervisor', 'isCurrentGeneration']), actions: 'giveBackForAnswer' },
         lost: {
           guard: 'isCurrentGeneration',
           target: 'lost',
@@ -445,7 +609,7 @@ export const connectionMachine = setup({
         },
         reconnect: {
           guard: 'ownedBySupervisor',
-          target: 'recreating',
+          target: '#connection.recreating.retiring',
           actions: ['giveBackAttempts', { type: 'rememberLoss', params: { cause: 'requested' } }],
         },
         replaced: {
@@ -532,7 +696,11 @@ export const connectionMachine = setup({
       ],
       on: {
         demand: [
-          { guard: and(['ownedBySupervisor', 'operationMayBeSent', 'budgetIsLeft']), target: 'recreating' },
+          {
+            guard: and(['ownedBySupervisor', 'operationMayBeSent', 'budgetIsLeft']),
+            target: 'recreating',
+            actions: 'noteDemand',
+          },
           { guard: and(['ownedBySupervisor', 'operationMayBeSent']), target: 'exhausted' },
         ],
         reconnect: { target: '#connection.recreating.retiring', actions: 'giveBackAttempts' },
@@ -544,13 +712,25 @@ export const connectionMachine = setup({
     recreating: {
       entry: { type: 'announce', params: { state: 'recreating' } },
       after: { window: { target: 'exhausted' } },
-      on: { close: { target: 'closing' } },
+      on: {
+        demand: { guard: and(['operationMayBeSent', 'isUnwanted']), actions: 'noteDemand' },
+        close: { target: 'closing' },
+      },
       initial: 'backingOff',
       states: {
         backingOff: {
           always: { guard: 'needsNoBackoff', target: 'retiring' },
           after: { backoff: { target: 'retiring' } },
-          on: { reconnect: { target: 'retiring', actions: 'giveBackAttempts' } },
+          on: {
+            // Of an operation that waits the delay is another one.
+            demand: {
+              guard: and(['operationMayBeSent', 'isUnwanted']),
+              target: 'backingOff',
+              reenter: true,
+              actions: 'noteDemand',
+            },
+            reconnect: { target: 'retiring', actions: 'giveBackAttempts' },
+          },
         },
         retiring: {
           entry: 'countAttempt',
@@ -561,7 +741,10 @@ export const connectionMachine = setup({
               {
                 guard: { type: 'mayDialAgain', params: ({ event }) => event.error as OpenFailure },
                 target: 'backingOff',
-                actions: { type: 'rememberFailure', params: ({ event }) => event.error as OpenFailure },
+                actions: [
+                  { type: 'rememberFailure', params: ({ event }) => event.error as OpenFailure },
+                  'announceFailedDial',
+                ],
               },
               {
                 target: '#connection.exhausted',
@@ -577,9 +760,17 @@ export const connectionMachine = setup({
             onDone: { target: '#connection.ready', actions: 'beginGeneration' },
             onError: [
               {
+                guard: { type: 'awaitsSignIn', params: ({ event }) => event.error as OpenFailure },
+                target: '#connection.exhausted.signedOut',
+                actions: { type: 'rememberFailure', params: ({ event }) => event.error as OpenFailure },
+              },
+              {
                 guard: { type: 'mayDialAgain', params: ({ event }) => event.error as OpenFailure },
                 target: 'backingOff',
-                actions: { type: 'rememberFailure', params: ({ event }) => event.error as OpenFailure },
+                actions: [
+                  { type: 'rememberFailure', params: ({ event }) => event.error as OpenFailure },
+                  'announceFailedDial',
+                ],
               },
               {
                 target: '#connection.exhausted',
@@ -600,10 +791,18 @@ export const connectionMachine = setup({
       },
     },
 
-    /** The budget is spent. Never dead for good. */
+    /** The budget is spent, or the refusal is one that does not pass by itself. Never dead for good. */
     exhausted: {
       entry: { type: 'announce', params: { state: 'exhausted' } },
       on: {
+        authorized: [
+          {
+            guard: 'wasEverReady',
+            target: '#connection.recreating.retiring',
+            actions: 'giveBackAttempts',
+          },
+          { target: 'connecting', actions: 'giveBackAttempts' },
+        ],
         reconnect: [
           {
             guard: 'wasEverReady',
@@ -616,7 +815,19 @@ export const connectionMachine = setup({
       },
       initial: 'cooling',
       states: {
-        cooling: { after: { coolDown: { target: 'cooled' } } },
+        cooling: {
+          after: {
+            coolDown: [
+              {
+                guard: and(['isEager', 'wasEverReady']),
+                target: '#connection.recreating.retiring',
+                actions: 'allowOneTrial',
+              },
+              { guard: 'isEager', target: '#connection.connecting', actions: 'allowOneTrial' },
+              { target: 'cooled' },
+            ],
+          },
+        },
         cooled: {
           on: {
             demand: [
@@ -631,6 +842,12 @@ export const connectionMachine = setup({
                 actions: 'allowOneTrial',
               },
             ],
+          },
+        },
+        /** A dial would begin a login, which a person has to want. */
+        signedOut: {
+          after: {
+            coolDown: { guard: 'isEager', target: 'signedOut', reenter: true, actions: 'readTokens' },
           },
         },
       },

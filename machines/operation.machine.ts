@@ -48,7 +48,8 @@
  *              own    unknown-outcome  lost
  *              any    cancelled        abort
  *  awaiting    any    sending          usable
- *              any    unavailable      unavailable, budget spent; unavailable, closed
+ *              any    unavailable      unavailable, budget spent; unavailable, server missing;
+ *                                      unavailable, retry after; unavailable, closed
  *              any    refused          refused
  *              any    timed-out        deadline
  *              any    cancelled        abort
@@ -100,6 +101,8 @@ export type Unavailability =
   | 'not-waiting'
   | 'queue-full'
   | 'budget-spent'
+  | 'server-missing'
+  | 'retry-after'
   | 'sends-spent'
   | 'policy'
   | 'closed';
@@ -124,7 +127,7 @@ export type OperationEvent =
   | { type: 'usable' }
   /** The probe failed, or its generation is gone. */
   | { type: 'lost' }
-  | { type: 'unavailable'; why: 'budget-spent' | 'closed' }
+  | { type: 'unavailable'; why: 'budget-spent' | 'server-missing' | 'retry-after' | 'closed' }
   /** The connection belongs to the caller and was lost. */
   | { type: 'refused' }
   /** The send that was under way was answered, or failed. */

@@ -65,12 +65,18 @@ export const CAUSES = [
   'aborted',
   /** The server, or a gateway before it, wants credentials or refuses them. */
   'unauthorized',
+  /** A person has to sign in; the login has begun, and has not been finished. */
+  'authorization-required',
+  /** The authorization server could not answer now; what the host has of it may still be good. */
+  'authorization-unavailable',
   /** An HTTP status that refuses the request before running it. */
   'http-refused',
   /** An HTTP status that leaves open whether the request ran. */
   'http-error',
   /** A gateway's 5xx (500, 502, 504, 524 …): it may have run, and it says nothing about the session. */
   'gateway-error',
+  /** The server and this client have no protocol version in common, or it refuses what every handshake says. */
+  'incompatible',
   /** A redirect that is not followed: the server is at another address. */
   'redirected',
   /** The answer was not an MCP message. */

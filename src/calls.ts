@@ -1,5 +1,4 @@
 /** What becomes of the calls of one connection: sent, waiting, judged when they fail, sent again or settled. */
-import type { ConnectionState } from '../machines/connection.machine.ts';
 import type { OperationInput } from '../machines/operation.machine.ts';
 import {
   type Cause,
@@ -20,14 +19,13 @@ import type { Generations } from './generations.ts';
 import { hostSleep } from './host-sleep.ts';
 import type { Inspection } from './inspection.ts';
 import type { Judge } from './judge.ts';
+import type { FailedDial } from './line.ts';
 import type { Logger } from './logger.ts';
 import { OPERATIONS, type OperationSpec, policyOf, ToolAnnotationsSeen } from './operations.ts';
 import type { Settings } from './options.ts';
 import type { AttachedTelemetry } from './telemetry.ts';
 import type { CallOptions } from './transports/client-shape.ts';
 import { type JudgedFailure, Troubles } from './troubles.ts';
-
-const LEFT_BY_DEMAND: readonly ConnectionState[] = ['idle', 'lost', 'exhausted'];
 
 export interface CallsParts {
   readonly name: string;
@@ -59,7 +57,12 @@ export class Calls {
       clock: clock ?? foregroundClock,
       inspection,
       logger,
-      present: () => ({ state: actor.state, generation: generations.number, probing: actor.probing }),
+      present: () => ({
+        state: actor.state,
+        generation: generations.number,
+        probing: actor.probing,
+        notDialledBefore: notDialledBefore(generations.line.lastDial),
+      }),
       lastDial: () => generations.line.lastDial,
       delayedBy: () => actor.delayedBy,
       policyOf: (call) => this.#policyOf(call),
@@ -77,6 +80,10 @@ export class Calls {
   /** Those that wait for the connection are answered anew. */
   connectionChanged(): void {
     this.#troubles.connectionChanged();
+  }
+
+  dialFailed(serverIsMissing: boolean): void {
+    this.#troubles.dialFailed(serverIsMissing);
   }
 
   perform(
@@ -123,10 +130,9 @@ export class Calls {
     this.#demand({ kind: 'liveness', policy: 'safe', execution: 'unsent' });
   }
 
-  /** Where a demand can change nothing, a herd of them need not reach the machine. */
   #demand(operation: DemandedOperation): void {
     const { actor, generations } = this.#parts;
-    if (!LEFT_BY_DEMAND.includes(actor.state)) return;
+    if (!actor.heedsDemands) return;
     actor.tell({ type: 'demand', generation: generations.number, operation });
   }
 
@@ -195,6 +201,7 @@ export class Calls {
       evidence = { ...evidence, connection: 'lost' };
     }
     if (evidence.connection !== 'usable') this.#parts.onFault(generation, evidence.cause);
+    else if (evidence.execution === 'answered') failed.generation.answered(failed.call);
     failed.call.observer?.failed(evidence, generation);
     // The machine ignores what concerns another generation; a herd of such reports need not even reach it.
     if (isCurrent) this.#report(failed.generation, evidence);
@@ -233,6 +240,10 @@ export class Calls {
       new ConnectionClosedError({ connection, ownership, generation, operation, sent: false }),
     );
   }
+}
+
+function notDialledBefore(lastDial: FailedDial | undefined): number {
+  return lastDial === undefined || lastDial.retryAfterMs === 0 ? 0 : lastDial.at + lastDial.retryAfterMs;
 }
 
 function handOver(

@@ -7,13 +7,17 @@ import {
   type ConnectionInput,
   type ConnectionState,
   connectionMachine,
+  coolDownMs,
   type OpenInput,
   type ProbeInput,
   type ProbeOutcome,
 } from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
 import { backgroundClock, type Clock } from './clock.ts';
+import { firstDelayShare } from './first-dials.ts';
 import type { Inspection } from './inspection.ts';
+
+const LEFT_BY_DEMAND: readonly ConnectionState[] = ['idle', 'lost', 'exhausted'];
 
 /** What the machine's actors do, for one connection. */
 export interface ConnectionEdge {
@@ -24,6 +28,8 @@ export interface ConnectionEdge {
   verify(): boolean;
   probe(input: ProbeInput, signal: AbortSignal): Promise<ProbeOutcome>;
   shutdown(): Promise<void>;
+  /** Tells `authorized` if the host has other tokens than those that were refused. */
+  readTokens(): void;
 }
 
 /** Each root actor has a system of its own, which names its connection and keeps it alive no longer than itself. */
@@ -47,7 +53,13 @@ export const runnableConnectionMachine = connectionMachine.provide({
     ),
     shutdown: fromPromise<void>(({ system }) => edgeOf(system).shutdown()),
   },
-  delays: { backoff: ({ context }) => backoffMs(context, Math.random()) },
+  actions: { readTokens: ({ system }) => edgeOf(system).readTokens() },
+  delays: {
+    backoff: ({ context, system }) =>
+      backoffMs(context, context.attempts === 0 ? firstDelayShare(system) : Math.random()),
+    // Connections that were given up together are not tried together.
+    coolDown: ({ context }) => coolDownMs(context) * (1 - Math.random() / 10),
+  },
 });
 
 /** What a connection hears of its machine, in order, each after it is so. */
@@ -55,14 +67,19 @@ export interface ConnectionListener {
   entered(state: ConnectionState, from: ConnectionState, cause: Cause | undefined): void;
   lost(generation: number, cause: Cause): void;
   opened(generation: number): void;
+  /** Another dial will follow. */
+  dialFailed(serverIsMissing: boolean): void;
   probeBegins(): void;
   /** Or a message has come in between two probes: the connection is not lost. */
   probeEnded(suspect: boolean): void;
 }
 
+/** What a wait for the connection can end with: it goes on, but there is nothing to wait for. */
+export type Outcome = ConnectionState | 'server-missing';
+
 interface Waiter {
-  readonly states: readonly ConnectionState[];
-  resolve(state: ConnectionState): void;
+  readonly outcomes: readonly Outcome[];
+  resolve(outcome: Outcome): void;
 }
 
 export class ConnectionActor {
@@ -127,9 +144,23 @@ export class ConnectionActor {
     if (this.state !== 'closed') this.#actor.send(event);
   }
 
-  /** Resolves with the first of these states that is entered from now on. */
-  next(...states: readonly ConnectionState[]): Promise<ConnectionState> {
-    return new Promise((resolve) => this.#waiting.add({ states, resolve }));
+  /** Resolves with the first of these that comes from now on. */
+  next(...outcomes: readonly Outcome[]): Promise<Outcome> {
+    return new Promise((resolve) => this.#waiting.add({ outcomes, resolve }));
+  }
+
+  /** A demand can change something. A herd of others need not reach the machine. */
+  get heedsDemands(): boolean {
+    if (this.state === 'recreating') {
+      const { recreate, wanted } = this.#actor.getSnapshot().context;
+      return recreate === 'eager' && !wanted;
+    }
+    return LEFT_BY_DEMAND.includes(this.state);
+  }
+
+  /** An operation that is answered gives something back. */
+  get owesAnAnswer(): boolean {
+    return this.#actor.getSnapshot().context.attempts > 0;
   }
 
   #hear(event: ConnectionEmitted): void {
@@ -142,6 +173,10 @@ export class ConnectionActor {
         break;
       case 'opened':
         this.#listener.opened(event.generation);
+        break;
+      case 'dial-failed':
+        this.#listener.dialFailed(event.serverIsMissing);
+        if (event.serverIsMissing) this.#settle(this.#waitingFor('server-missing'), 'server-missing');
         break;
       case 'suspected':
         this.probing = true;
@@ -167,16 +202,24 @@ export class ConnectionActor {
   #enter(state: ConnectionState, cause: Cause | undefined): void {
     const from = this.state;
     // Those who begin to wait in a listener below wait for what comes after this.
-    const waiting = [...this.#waiting].filter(({ states }) => states.includes(state));
+    const waiting = this.#waitingFor(state);
     this.state = state;
     this.since = Date.now();
     this.probing = false;
     this.suspectSince = undefined;
     if (state === 'closed') this.#inspection.ended(this.#actor);
     if (from !== state) this.#listener.entered(state, from, cause);
+    this.#settle(waiting, state);
+  }
+
+  #waitingFor(outcome: Outcome): Waiter[] {
+    return [...this.#waiting].filter(({ outcomes }) => outcomes.includes(outcome));
+  }
+
+  #settle(waiting: readonly Waiter[], outcome: Outcome): void {
     for (const waiter of waiting) {
       this.#waiting.delete(waiter);
-      waiter.resolve(state);
+      waiter.resolve(outcome);
     }
   }
 }

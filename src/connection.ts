@@ -13,7 +13,7 @@ import type { Ask } from './asks.ts';
 import { Calls } from './calls.ts';
 import { ClientMethodsBase } from './client-methods.ts';
 import type { Clock } from './clock.ts';
-import { ConnectionActor } from './connection-actor.ts';
+import { ConnectionActor, type Outcome } from './connection-actor.ts';
 import type { SupervisorError } from './errors.ts';
 import type { ConnectionEvents } from './events.ts';
 import { Generations } from './generations.ts';
@@ -29,10 +29,17 @@ import { actionFor, type ConnectionStatus } from './status.ts';
 import type { AttachedTelemetry } from './telemetry.ts';
 import type { Callable, CallOptions, ClientShape } from './transports/client-shape.ts';
 import { Watching } from './watching.ts';
-import { abortable } from './within-limit.ts';
+import { abortable, keepingProcess } from './within-limit.ts';
 
 /** Where a wait for the connection ends. */
-const SETTLED: readonly ConnectionState[] = ['ready', 'exhausted', 'failed-ownership', 'closing', 'closed'];
+const SETTLED: readonly Outcome[] = [
+  'ready',
+  'exhausted',
+  'failed-ownership',
+  'closing',
+  'closed',
+  'server-missing',
+];
 
 export interface ConnectionParts {
   readonly name: string;
@@ -82,11 +89,13 @@ export class Connection extends ClientMethodsBase {
         verify: () => this.#generations.verify(),
         probe: (input, signal) => this.#probe(input, signal),
         shutdown: () => this.#generations.line.finish(),
+        readTokens: () => {},
       },
       {
         entered: (state, from, cause) => this.#entered(state, from, cause),
         lost: (generation, cause) => this.#lost(generation, cause),
         opened: (generation) => this.#opened(generation),
+        dialFailed: (serverIsMissing) => this.#calls.dialFailed(serverIsMissing),
         probeBegins: () => this.#watching.probeBegins(),
         probeEnded: (suspect) => {
           this.#watching.probeEnded(suspect);
@@ -147,14 +156,14 @@ export class Connection extends ClientMethodsBase {
     this.#calls.wantConnection();
     // Nothing leads out of these by itself.
     const settled = SETTLED.includes(this.state) ? this.state : this.#actor.next(...SETTLED);
-    this.#settledAs(await abortable(Promise.resolve(settled), signal));
+    this.#settledAs(await keepingProcess(abortable(Promise.resolve(settled), signal)));
   }
 
   async reconnect(): Promise<void> {
     this.#refuseIfClosed();
     const settled = this.#actor.next(...SETTLED);
     this.#actor.tell({ type: 'reconnect' });
-    this.#settledAs(await settled);
+    this.#settledAs(await keepingProcess(settled));
   }
 
   /** Caller-owned: `supply` has put another connection in place; the machine checks and takes it. */
@@ -223,6 +232,7 @@ export class Connection extends ClientMethodsBase {
     this.#watching.stop();
     if (state === 'ready') {
       this.#generations.begin();
+      this.#watchForAnswer();
       this.#watching.start();
       this.#reportEarlyLoss();
     } else {
@@ -231,6 +241,13 @@ export class Connection extends ClientMethodsBase {
     }
     this.#announcer.transition(from, state, this.generation, cause);
     this.#calls.connectionChanged();
+  }
+
+  /** The first answer of a generation that follows failures proves that the server is well again. */
+  #watchForAnswer(): void {
+    const { live } = this.#generations;
+    if (live === undefined || !this.#actor.owesAnAnswer) return;
+    live.onAnswer = () => this.#actor.tell({ type: 'answered', generation: live.number });
   }
 
   /** It went between the end of its handshake and now, when the machine did not know its number yet. */
@@ -254,22 +271,35 @@ export class Connection extends ClientMethodsBase {
     if (this.ownership === 'supervisor' && generation > 1) this.#announcer.recreated(generation);
   }
 
-  #settledAs(state: ConnectionState): void {
-    if (state !== 'ready') throw this.#errorOf(state);
+  #settledAs(outcome: Outcome): void {
+    if (outcome !== 'ready') throw this.#errorOf(outcome);
   }
 
   #refuseIfClosed(): void {
     if (this.#actor.isClosed) throw this.#errorOf(this.state);
   }
 
-  #errorOf(state: ConnectionState): SupervisorError {
+  #errorOf(outcome: Outcome): SupervisorError {
     const { name: connection, ownership, generation } = this;
     const { lastDial } = this.#generations.line;
-    return stateError(state, { connection, ownership, generation }, this.#actor.cause, lastDial);
+    return stateError(outcome, { connection, ownership, generation }, this.#actor.cause, lastDial);
   }
 }
 
-function machineInput(ownership: Ownership, { recovery, liveness, lazy }: Settings): ConnectionInput {
+function machineInput(
+  ownership: Ownership,
+  { recovery, liveness, lazy, transport }: Settings,
+): ConnectionInput {
   const { missedProbes, probeTimeoutMs, silenceMs, busySilenceMs } = liveness;
-  return { ...recovery, ownership, lazy, missedProbes, probeTimeoutMs, silenceMs, busySilenceMs };
+  return {
+    ...recovery,
+    ownership,
+    lazy,
+    spawns: transport?.kind === 'stdio',
+    signsIn: transport?.authProvider !== undefined,
+    missedProbes,
+    probeTimeoutMs,
+    silenceMs,
+    busySilenceMs,
+  };
 }

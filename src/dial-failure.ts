@@ -5,6 +5,7 @@ import type { Dial } from './dial.ts';
 import { classify } from './evidence/classify.ts';
 import { type ErrorShape, shapeOf } from './evidence/error-shape.ts';
 import { NO_CALL, type ProcessEnd } from './evidence/failure.ts';
+import { isRefusedLocally } from './evidence/socket.ts';
 import { settledByMonitor } from './transports/answer-lost.ts';
 import type { WireMonitor } from './transports/wire-monitor.ts';
 
@@ -23,13 +24,20 @@ export interface DialFailure extends OpenFailure {
 
 /** Dialling again changes nothing until credentials, the command or the address change. */
 const PERMANENT_STATUSES: readonly number[] = [400, 401, 403, 405, 406, 415];
-const PERMANENT_CODES: readonly string[] = ['ENOENT', 'EACCES'];
+const PERMANENT_CODES: readonly string[] = ['ENOENT', 'ENOTDIR', 'EACCES', 'ENOEXEC'];
+/** By which a shell says that it cannot execute the command, or does not find it. */
+const PERMANENT_EXIT_CODES: readonly unknown[] = [126, 127];
+/** To `initialize`: an invalid request, an unknown method, invalid parameters. */
+const PERMANENT_RPC_CODES: readonly unknown[] = [-32600, -32601, -32602];
+/** Both SDKs say so, in a plain error. */
+const NO_COMMON_VERSION = "Server's protocol version is not supported: ";
 const SECOND_SESSION_STATUSES: readonly number[] = [400, 409, 503];
 const REDIRECT_STATUSES: readonly number[] = [301, 302, 303, 307, 308];
 
 export function dialFailure(error: unknown, dial: Dial, monitor: WireMonitor): DialFailure {
   const shape = shapeOf(error);
   const { status = 0 } = shape;
+  const { processEnd } = dial;
   const { cause, execution } = classify({
     ...NO_CALL,
     observed: settledByMonitor(error),
@@ -39,12 +47,13 @@ export function dialFailure(error: unknown, dial: Dial, monitor: WireMonitor): D
     trust404: true,
   });
   const redirected = REDIRECT_STATUSES.includes(status);
+  const incompatible = isIncompatible(shape);
   return {
     error,
-    cause: redirected ? 'redirected' : cause,
-    permanent: redirected || isPermanent(shape, cause),
+    cause: redirected ? 'redirected' : incompatible ? 'incompatible' : cause,
+    permanent: redirected || incompatible || isPermanent(shape, cause, processEnd),
     retryAfterMs: monitor.retryAfterMs,
-    process: dial.processEnd,
+    process: processEnd,
     redirectTarget: redirected ? monitor.redirectTarget : undefined,
     isRefusal: status > 0 && !redirected && cause !== 'unauthorized',
     refusesSecondSession: SECOND_SESSION_STATUSES.includes(status),
@@ -52,8 +61,13 @@ export function dialFailure(error: unknown, dial: Dial, monitor: WireMonitor): D
   };
 }
 
-function isPermanent(error: ErrorShape, cause: Cause): boolean {
-  if (cause === 'unauthorized') return true;
+function isIncompatible({ isRpc, code, message }: ErrorShape): boolean {
+  return message.startsWith(NO_COMMON_VERSION) || (isRpc && PERMANENT_RPC_CODES.includes(code));
+}
+
+function isPermanent(error: ErrorShape, cause: Cause, end: ProcessEnd | undefined): boolean {
+  if (cause === 'unauthorized' || isRefusedLocally(error)) return true;
+  if (PERMANENT_EXIT_CODES.includes(end?.exitCode)) return true;
   // The server forgot the session in the middle of its handshake: the next one is a new session.
   if (cause === 'session-rejected') return false;
   if (error.status !== undefined) return PERMANENT_STATUSES.includes(error.status);

@@ -123,8 +123,10 @@ export type UnavailableWhy =
   | 'deadline'
   /** Dialling again changes nothing until credentials, the command or the address change. */
   | 'permanent'
-  /** The server asked to be left alone for longer than the recovery lasts. */
+  /** The server asked to be left alone for longer than the recovery lasts, or than the caller allows. */
   | 'retry-after'
+  /** No server is there, and none has ever been: refused, no such host, a process that exits. It is still tried. */
+  | 'server-missing'
   /** It was lost again after the operation had been sent a second time. */
   | 'sends-spent'
   /** The policy of the operation is never to be sent again. */
@@ -137,12 +139,14 @@ const UNAVAILABLE_TEXT: Readonly<Record<UnavailableWhy, string>> = {
   'not-waiting': 'it is not ready, and waitForReady is false. Call again when it is ready.',
   deadline: 'it did not become ready in the time allowed. Call again, or allow more time.',
   permanent: 'Mend what it says below; a call after the cool-down tries once, reconnect() at once.',
-  'retry-after': 'The server asked to wait (Retry-After). A call after the cool-down tries once more.',
+  'retry-after': 'The server asked to wait (Retry-After). A call after that time tries once more.',
+  'server-missing':
+    'No server was ever there: check its address or command. It goes on being tried; call again later.',
   'sends-spent': 'it was lost again after the operation had been sent a second time. Call again.',
   policy: "it was lost, and this operation's policy is never to be sent again. Call again if you mean it.",
 };
 
-const AFTER_DIALS: readonly UnavailableWhy[] = ['budget-spent', 'permanent', 'retry-after'];
+const AFTER_DIALS: readonly UnavailableWhy[] = ['budget-spent', 'permanent', 'retry-after', 'server-missing'];
 
 function unavailableText(why: UnavailableWhy, dialFailed: boolean): string {
   if (!AFTER_DIALS.includes(why)) return UNAVAILABLE_TEXT[why];
@@ -158,6 +162,8 @@ export interface UnavailableFacts extends ErrorFacts {
   readonly dialFailed: boolean;
   /** Where the server redirects to, without query. */
   readonly redirectTarget?: string | undefined;
+  /** What the server asked to wait, in milliseconds; 0 if nothing. */
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** No usable connection could be had for the operation. */
@@ -166,12 +172,13 @@ export class ConnectionUnavailableError extends SupervisorError {
   readonly why: UnavailableWhy;
 
   constructor(facts: UnavailableFacts) {
-    const { why, lastCause, redirectTarget, operation, evidence } = facts;
+    const { why, lastCause, redirectTarget, retryAfterMs = 0, operation, evidence } = facts;
+    const asked = retryAfterMs === 0 ? '' : ` It asked to wait for ${Math.ceil(retryAfterMs / 1_000)} s.`;
     const where = redirectTarget === undefined ? '' : ` It redirects to ${redirectTarget}.`;
     super(
       'unavailable',
       `${subject(facts)}: ${unavailableText(why, facts.dialFailed)}` +
-        `${lastCause === undefined ? '' : ` Last: ${CAUSE_TEXT[lastCause]}.`}${where}` +
+        `${lastCause === undefined ? '' : ` Last: ${CAUSE_TEXT[lastCause]}.`}${where}${asked}` +
         `${operation === undefined ? '' : ` ${whatRan(facts, facts.sent)}`}` +
         `${processText(evidence?.process)}`,
       facts,

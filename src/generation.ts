@@ -41,6 +41,8 @@ export interface Generation {
   readonly signsOfLife: number;
   /** How many sleeps of the host it has been probed after. */
   sleepsSeen: number;
+  /** Called once, when an operation of the host's has been answered; a ping is none. */
+  onAnswer: (() => void) | undefined;
   /** Of a gateway's errors in a row: true where they may be held against the session. */
   readonly earnsNewSession: boolean;
   readonly processEnd: ProcessEnd | undefined;
@@ -48,6 +50,8 @@ export interface Generation {
   readonly session: CarriedSession;
   /** `leftMs`: what is left of the call's one deadline. */
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown>;
+  /** An operation was answered, if by an error. */
+  answered(call: Call): void;
   /** A row of probes begins: calls that are in flight now put off that silence is a loss. */
   beginDoubt(): void;
   /** The next message from the server is reported, once. */

@@ -34,6 +34,8 @@ export class LentGeneration implements Generation {
   gone: Cause | undefined;
   signsOfLife = 0;
   sleepsSeen = 0;
+  /** It owes nothing: no dial of ours has failed. */
+  onAnswer: (() => void) | undefined;
   readonly overHttp: boolean;
   readonly pings = newPingHabits();
   /** Not kept, and a gateway's errors neither: silence is never a loss of what belongs to its caller. */
@@ -132,6 +134,8 @@ export class LentGeneration implements Generation {
     if (!this.#showsTransport) return 'unseen';
     return carried(transportOf(this.#supplied)?.sessionId);
   }
+
+  answered(): void {}
 
   beginDoubt(): void {}
 

@@ -30,6 +30,8 @@ export interface FailedDial {
   readonly permanent: boolean;
   /** What the server asked to wait, in milliseconds. */
   readonly retryAfterMs: number;
+  /** When it failed, from `Date.now()`. */
+  readonly at: number;
   /** Where the server redirects to, without query. */
   readonly redirectTarget: string | undefined;
 }

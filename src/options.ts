@@ -7,22 +7,35 @@ import type { OwnedTransport, TransportContext } from './transports/recipe.ts';
 
 /** How an owned connection is recovered. Durations in milliseconds. */
 export interface RecoveryOptions {
-  /** `on-demand` (default): when an operation wants it. `eager`: on every loss. */
+  /** `on-demand` (default): when an operation wants it. `eager`: on every loss, and again after each cool-down. */
   readonly recreate?: 'on-demand' | 'eager' | undefined;
   /**
-   * Attempts until the connection has been stable for `stableMs`. One attempt dials twice where an old session was in
-   * the way. Default 10.
+   * Attempts until the connection has been stable for `stableMs`, or has answered an operation. One attempt dials
+   * twice where an old session was in the way. Default: as many as can be made in `windowMs`, 100 at most.
    */
   readonly maxAttempts?: number | undefined;
   /** The longest that one recovery may go on; before the first `ready`, what follows the first dial. Default 120 000. */
   readonly windowMs?: number | undefined;
+  /**
+   * Before the first `ready`: when three dials in a row have found no server (refused, no such host, a process that
+   * exits in its handshake) and this time has passed, those who wait are told so, and the dials go on. A dial that
+   * still runs is no failure. Default 2 000.
+   */
+  readonly firstReadyMs?: number | undefined;
   /** How long a connection must stay ready before its attempts are given back. Default 30 000. */
   readonly stableMs?: number | undefined;
-  /** How long no demand is served after the budget is spent. Default 30 000. */
+  /** How long no demand is served after the budget is spent, a tenth of it at random. Default 30 000. */
   readonly coolDownMs?: number | undefined;
-  /** Upper bound of the delay before the second dial; doubled for each further one, with full jitter. Default 200. */
+  /**
+   * Upper bound of the delays before the first and the second dial. It grows by an eighth for each further one, and
+   * doubles where a dial starts a process; half of it is random. There is none before the first dial of a process,
+   * nor where the server said that it does not know the session. Default 200.
+   */
   readonly initialBackoffMs?: number | undefined;
-  /** Upper bound of any delay, unless the server asked for more with `Retry-After`. Default 10 000. */
+  /**
+   * Upper bound of any delay, unless the server asked for more with `Retry-After`. Default 3 000, or 10 000 where a
+   * dial starts a process.
+   */
   readonly maxBackoffMs?: number | undefined;
   /** Operations that arrive while the connection is not ready wait for it. Default true. */
   readonly waitForReady?: boolean | undefined;
@@ -129,5 +142,5 @@ export interface Settings {
   readonly replay: ReplayOptions;
   readonly lazy: boolean;
   /** Of an owned connection that is described. */
-  readonly transport?: Pick<OwnedTransport, 'kind'> | undefined;
+  readonly transport?: (Pick<OwnedTransport, 'kind'> & { readonly authProvider?: unknown }) | undefined;
 }

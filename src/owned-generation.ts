@@ -34,6 +34,7 @@ export class OwnedGeneration implements Generation {
   gone: Cause | undefined;
   answeredSentAt = 0;
   sleepsSeen = 0;
+  onAnswer: (() => void) | undefined;
   /** It was made because a gateway failed. */
   bornOfGatewayErrors = false;
   /** Its DELETE, while that is waited for. */
@@ -89,7 +90,7 @@ export class OwnedGeneration implements Generation {
     if (this.#isVersion2) options.headers = headersCarrying(exchange, options.headers);
     return ask(call, this.client, options).then(
       (result) => {
-        this.answeredSentAt = call.startedAt;
+        this.answered(call);
         this.#settled(exchange, false, borrowed);
         return result;
       },
@@ -118,6 +119,13 @@ export class OwnedGeneration implements Generation {
     this.monitor.end(exchange, gaveUp);
     borrowed?.release();
     if (this.#onIdle !== undefined && this.inFlight === 0) this.#onIdle();
+  }
+
+  answered({ startedAt, spec }: Call): void {
+    this.answeredSentAt = startedAt;
+    if (this.onAnswer === undefined || spec.kind === 'liveness') return;
+    this.onAnswer();
+    this.onAnswer = undefined;
   }
 
   beginDoubt(): void {

@@ -126,7 +126,8 @@ export class OwnedLine implements Line {
     this.#retired.set(parts, () => {});
     const { cleared, ended } = how(parts);
     this.#clearing.set(parts, cleared);
-    this.#inBackground(ended);
+    // What had no session leaves none behind.
+    this.#inBackground(ended.finally(() => parts.hadSession || this.#retired.delete(parts)));
     this.#inBackground(cleared);
     return cleared;
   }
@@ -184,7 +185,7 @@ export class OwnedLine implements Line {
   #noteFailure({ error, cause, permanent, retryAfterMs, process, redirectTarget }: DialFailure): OpenFailure {
     const known = { connection: 'lost', execution: 'none', cause } as const;
     const evidence = process === undefined ? known : { ...known, process };
-    this.lastDial = { error, evidence, permanent, retryAfterMs, redirectTarget };
+    this.lastDial = { error, evidence, permanent, retryAfterMs, at: Date.now(), redirectTarget };
     return { cause, permanent, retryAfterMs };
   }
 

@@ -1,6 +1,6 @@
 /** Why a connection is not usable, as the error for those who waited for it without an operation. */
-import type { ConnectionState } from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
+import type { Outcome } from './connection-actor.ts';
 import {
   CallerOwnedConnectionLostError,
   ConnectionClosedError,
@@ -12,13 +12,14 @@ import type { FailedDial } from './line.ts';
 import { whyOf } from './trouble-errors.ts';
 
 export function stateError(
-  state: ConnectionState,
+  outcome: Outcome,
   facts: Pick<ErrorFacts, 'connection' | 'ownership' | 'generation'>,
   cause: Cause | undefined,
   lastDial: FailedDial | undefined,
 ): SupervisorError {
-  switch (state) {
+  switch (outcome) {
     case 'exhausted':
+    case 'server-missing':
       return new ConnectionUnavailableError({
         ...facts,
         evidence: lastDial?.evidence,
@@ -26,7 +27,8 @@ export function stateError(
         lastCause: lastDial?.evidence.cause ?? cause,
         dialFailed: lastDial !== undefined,
         redirectTarget: lastDial?.redirectTarget,
-        why: whyOf('budget-spent', lastDial),
+        retryAfterMs: lastDial?.retryAfterMs,
+        why: whyOf(outcome === 'exhausted' ? 'budget-spent' : outcome, lastDial),
         sent: false,
       });
     case 'failed-ownership': {

@@ -7,11 +7,19 @@ export interface Present {
   readonly generation: number;
   /** A probe of the current generation is under way. */
   readonly probing: boolean;
+  /** Until when the server asked not to be dialled, from `Date.now()`; 0 if it did not. */
+  readonly notDialledBefore: number;
 }
 
-/** To one that waits for a usable generation. */
-export function answerToWaiting({ state, probing }: Present): OperationEvent | undefined {
+/** To one that waits for a usable generation, for so long at most. */
+export function answerToWaiting(
+  { state, probing, notDialledBefore }: Present,
+  leftMs: number,
+): OperationEvent | undefined {
   switch (state) {
+    case 'connecting':
+    case 'recreating':
+      return notDialledBefore - Date.now() > leftMs ? { type: 'unavailable', why: 'retry-after' } : undefined;
     case 'ready':
       return probing ? undefined : { type: 'usable' };
     case 'exhausted':

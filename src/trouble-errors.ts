@@ -77,5 +77,6 @@ function whyUnavailable({ error, evidence, lastDial, delayedBy }: Ending) {
     lastCause: lastDial.evidence.cause,
     dialFailed: true,
     redirectTarget: lastDial.redirectTarget,
+    retryAfterMs: lastDial.retryAfterMs,
   };
 }

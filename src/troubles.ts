@@ -148,6 +148,17 @@ export class Troubles {
     for (const trouble of [...this.#all]) this.#answer(trouble);
   }
 
+  /** Another dial will follow; whoever cannot wait for it, or waits for a server that is not there, is told. */
+  dialFailed(serverIsMissing: boolean): void {
+    for (const trouble of [...this.#all]) {
+      if (!serverIsMissing) this.#answer(trouble);
+      else if (trouble.waitsFor === 'usable') {
+        trouble.waitsFor = 'nothing';
+        trouble.actor.send({ type: 'unavailable', why: 'server-missing' });
+      }
+    }
+  }
+
   /** Called by the machine's actions. */
   wait(trouble: Trouble, waitsFor: 'usable' | 'proof'): void {
     trouble.waitsFor = waitsFor;
@@ -232,7 +243,7 @@ export class Troubles {
     const present = this.host.present();
     const answer =
       trouble.waitsFor === 'usable'
-        ? answerToWaiting(present)
+        ? answerToWaiting(present, remainingMs(trouble.call))
         : answerToConfirming(present, trouble.failure?.generation ?? 0);
     if (answer === undefined) return false;
     trouble.waitsFor = 'nothing';

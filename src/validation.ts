@@ -1,5 +1,7 @@
 /** The validation of every option, which also fills in the defaults. Nothing is opened before all of it is valid. */
+
 import { z } from 'zod';
+import { delayMs, type Pace } from '../machines/connection.machine.ts';
 import { MAX_DURATION_MS } from './durations.ts';
 import { InvalidOptionsError } from './errors.ts';
 import type { AdoptOptions, OwnOptions, Settings } from './options.ts';
@@ -93,18 +95,38 @@ const replayPolicy = z.enum(['safe', 'if-unsent', 'never'], {
   error: "expected 'safe', 'if-unsent' or 'never'",
 });
 
+/** Where delays are set to nothing, no window ends the dials in time. */
+const MAX_DEFAULT_ATTEMPTS = 100;
+
 const waiting = { waitForReady: flag.default(true), maxWaiting: count.default(1_000) };
 
 const recovery = z.strictObject({
   recreate: z.enum(['on-demand', 'eager'], { error: "expected 'on-demand' or 'eager'" }).default('on-demand'),
-  maxAttempts: count.default(10),
+  maxAttempts: count.optional(),
   windowMs: positiveDuration.default(120_000),
+  firstReadyMs: duration.default(2_000),
   stableMs: positiveDuration.default(30_000),
   coolDownMs: duration.default(30_000),
   initialBackoffMs: duration.default(200),
-  maxBackoffMs: duration.default(10_000),
+  maxBackoffMs: duration.optional(),
   ...waiting,
 });
+
+/** What follows from how a dial is made. By default it is the window that ends a recovery. */
+function withPace(given: z.output<typeof recovery>, spawns: boolean): Settings['recovery'] {
+  const { maxBackoffMs = spawns ? 10_000 : 3_000, ...rest } = given;
+  const pace = { spawns, initialBackoffMs: rest.initialBackoffMs, maxBackoffMs };
+  return { ...rest, maxBackoffMs, maxAttempts: rest.maxAttempts ?? attemptsIn(rest.windowMs, pace) };
+}
+
+/** With the shortest delays that there can be. */
+function attemptsIn(windowMs: number, pace: Pace): number {
+  let attempts = 1;
+  for (let passedMs = 0; passedMs < windowMs && attempts < MAX_DEFAULT_ATTEMPTS; attempts++) {
+    passedMs += delayMs(pace, attempts, 0);
+  }
+  return attempts;
+}
 
 const requestTimeoutMs = positiveDuration.default(60_000);
 
@@ -200,14 +222,16 @@ export function checkSupervisorOptions(options: unknown): void {
 }
 
 export function ownSettings(name: string, options: OwnOptions): Settings {
-  return check(own, options, name) as Settings;
+  const checked = check(own, options, name);
+  const spawns = checked.transport?.kind === 'stdio';
+  return { ...checked, recovery: withPace(checked.recovery, spawns) } as Settings;
 }
 
 export function adoptSettings(name: string, options: AdoptOptions): Settings {
   const checked = check(adopt, options, name);
   return {
     ...checked,
-    recovery: { ...recovery.parse({}), ...checked.recovery },
+    recovery: withPace({ ...recovery.parse({}), ...checked.recovery }, false),
     timeouts: { ...timeouts.parse({}), ...checked.timeouts },
     replay: {},
     lazy: false,

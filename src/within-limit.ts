@@ -1,3 +1,5 @@
+import { MAX_DURATION_MS } from './durations.ts';
+
 /** Waits for a step, but not longer than the limit, and not for its result. Never rejects. */
 export async function withinLimit(step: () => Promise<unknown> | undefined, limitMs: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -23,5 +25,15 @@ export async function abortable<T>(waited: Promise<T>, signal: AbortSignal | und
     return await Promise.race([waited, aborted]);
   } finally {
     signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** The host's process does not end while somebody waits for this, though the timers of a recovery would let it. */
+export async function keepingProcess<T>(promise: Promise<T>): Promise<T> {
+  const timer = setInterval(() => {}, MAX_DURATION_MS);
+  try {
+    return await promise;
+  } finally {
+    clearInterval(timer);
   }
 }

@@ -6,7 +6,6 @@ import type { Servers } from './config.ts';
 
 /** So that a loss is seen although nobody calls anything. */
 const HEARTBEAT_MS = 10_000;
-const TRY_AGAIN_MS = 30_000;
 
 export interface Watched {
   readonly supervisor: Supervisor;
@@ -27,11 +26,6 @@ export function supervise(servers: Servers): Watched {
   );
   // What becomes of them is shown; there is nobody to throw it at.
   const connect = (handle: OwnedConnection) => void handle.reconnect().catch(() => {});
-  for (const handle of handles) {
-    handle.on('transition', ({ to }) => {
-      if (to === 'exhausted') setTimeout(connect, TRY_AGAIN_MS, handle).unref();
-    });
-  }
   return { supervisor, connect: () => handles.forEach(connect) };
 }
 

@@ -29,6 +29,8 @@ export interface ErrorShape {
   /** The JSON-RPC error in the body of that answer. */
   readonly body: RpcError | undefined;
   readonly data: Readonly<Record<string, unknown>>;
+  /** The message of its `cause`. */
+  readonly causeMessage: string;
   /** System error codes found on the error and along its `cause` chain. */
   readonly systemCodes: readonly SystemCode[];
 }
@@ -118,6 +120,7 @@ export function shapeOf(error: unknown): ErrorShape {
     status,
     body: status === undefined ? undefined : bodyOf(message, data),
     data,
+    causeMessage: text(record(fields.cause).message),
     systemCodes: isRpc ? [] : systemCodesOf(error),
   };
 }

@@ -1,5 +1,5 @@
 /** Evidence from system errors below HTTP and below stdio. */
-import type { SystemCode } from './error-shape.ts';
+import type { ErrorShape, SystemCode } from './error-shape.ts';
 import type { EvidenceRule } from './failure.ts';
 
 /** The system calls before a byte of the request can be written. */
@@ -28,7 +28,16 @@ function isConnectPhase({ code, syscall }: SystemCode): boolean {
   return CONNECT_PHASE_CODES.includes(code) || VERIFICATION_CODE.test(code);
 }
 
+/** What undici's `fetch` refuses by itself: a port that the Fetch standard blocks, a scheme that is not HTTP. */
+const LOCAL_REFUSALS: readonly string[] = ['bad port', 'unknown scheme', 'not implemented... yet...'];
+
+export function isRefusedLocally({ name, causeMessage }: ErrorShape): boolean {
+  return name === 'TypeError' && LOCAL_REFUSALS.includes(causeMessage);
+}
+
 export const socketEvidence: EvidenceRule = ({ error }) => {
+  // A server that redirects to such an address may have run the request.
+  if (isRefusedLocally(error)) return { connection: 'suspect', execution: 'unknown', cause: 'unreachable' };
   // One of another phase on the chain says that something was tried before.
   if (error.systemCodes.length > 0 && error.systemCodes.every(isConnectPhase)) {
     return { connection: 'suspect', execution: 'none', cause: 'unreachable' };

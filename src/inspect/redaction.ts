@@ -47,6 +47,8 @@ const UNAVAILABILITIES: Record<Unavailability, true> = {
   'not-waiting': true,
   'queue-full': true,
   'budget-spent': true,
+  'server-missing': true,
+  'retry-after': true,
   'sends-spent': true,
   policy: true,
   closed: true,
@@ -88,6 +90,8 @@ const FIELDS: Readonly<Record<string, Check>> = {
   earlierCallInFlight: isFlag,
   overdue: isFlag,
   permanent: isFlag,
+  wanted: isFlag,
+  serverIsMissing: isFlag,
 };
 
 /** What holds fields of the list itself. `error` is the outcome of a dial, `output` that of a probe. */

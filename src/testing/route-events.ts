@@ -12,7 +12,10 @@ const DELAY_LIMIT_MS = 15_000;
 
 export const MAKE_IT_HAPPEN: Readonly<Record<RouteEvent, (walk: RouteWalk) => Promise<unknown> | unknown>> = {
   begin: () => {},
-  opened: ({ server }) => server.when('initialize', 'answer'),
+  async opened(walk) {
+    await walk.server.when('initialize', 'answer');
+    walk.call('append');
+  },
   'open failed': ({ server }) => server.when('initialize', 'refuse'),
   // Over stdio the command was taken away before the dial began.
   'open failed for good': ({ server }) => server.transport === 'http' && server.when('initialize', 'forbid'),
@@ -55,7 +58,8 @@ export const MAKE_IT_HAPPEN: Readonly<Record<RouteEvent, (walk: RouteWalk) => Pr
   'after backoff': (walk) => pass(walk, 0, DURATIONS.maxBackoffMs),
   'after window': (walk) => pass(walk, DURATIONS.windowMs),
   'after stable': (walk) => pass(walk, DURATIONS.stableMs),
-  'after coolDown': (walk) => pass(walk, DURATIONS.coolDownMs),
+  // A tenth of it is random.
+  'after coolDown': (walk) => pass(walk, DURATIONS.coolDownMs * 0.9, DURATIONS.coolDownMs),
   'after probeDistance': (walk) => pass(walk, DURATIONS.shortProbeMs),
 };
 

@@ -3,6 +3,7 @@ import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/sdk/types.js';
+import type { jsonSchemaValidator } from '@modelcontextprotocol/sdk/validation';
 import { quietly } from '../quietly.ts';
 import type { StdioDescription } from './stdio.ts';
 import type { WireMonitor } from './wire-monitor.ts';
@@ -41,17 +42,26 @@ export interface Identity {
   readonly setup: ((client: Client) => void | Promise<void>) | undefined;
 }
 
-/** Loaded on the first dial, so that importing this package does not load them. */
+/** Loaded on the first dial, so that importing this package does not load them; and once, for each dial is in a hurry. */
 const MODULES = {
-  client: () => import('@modelcontextprotocol/sdk/client/index.js'),
-  http: () => import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
-  sse: () => import('@modelcontextprotocol/sdk/client/sse.js'),
-  stdio: () => import('./stdio.ts'),
+  client: once(() => import('@modelcontextprotocol/sdk/client/index.js')),
+  validator: once(() => import('@modelcontextprotocol/sdk/validation/ajv')),
+  http: once(() => import('@modelcontextprotocol/sdk/client/streamableHttp.js')),
+  sse: once(() => import('@modelcontextprotocol/sdk/client/sse.js')),
+  stdio: once(() => import('./stdio.ts')),
 } as const;
+
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return () => {
+    loaded ??= load();
+    return loaded;
+  };
+}
 
 /** Before the first dial, for who measures it. */
 export async function preload(kinds: readonly OwnedTransport['kind'][]): Promise<void> {
-  await Promise.all((['client', ...kinds] as const).map((name) => MODULES[name]()));
+  await Promise.all((['client', 'validator', ...kinds] as const).map((name) => MODULES[name]()));
 }
 
 export async function makeTransport(
@@ -86,7 +96,19 @@ function guardHooks(client: Client): void {
 
 export async function makeClient({ clientInfo, capabilities, setup }: Identity): Promise<Client> {
   const { Client } = await MODULES.client();
-  const client = new Client(clientInfo, capabilities === undefined ? {} : { capabilities });
+  const { AjvJsonSchemaValidator } = await MODULES.validator();
+  // Setting up Ajv takes longer than all the rest of a dial, and only the schema of an output needs it.
+  let validator: InstanceType<typeof AjvJsonSchemaValidator> | undefined;
+  const jsonSchemaValidator: jsonSchemaValidator = {
+    getValidator: (schema) => {
+      validator ??= new AjvJsonSchemaValidator();
+      return validator.getValidator(schema);
+    },
+  };
+  const client = new Client(clientInfo, {
+    jsonSchemaValidator,
+    ...(capabilities === undefined ? {} : { capabilities }),
+  });
   await setup?.(client);
   guardHooks(client);
   return client;

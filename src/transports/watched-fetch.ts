@@ -71,7 +71,7 @@ export class WatchedFetch {
     const { status, ok, body } = response;
     this.#noteRedirect(asked, response);
     if (response.redirected) this.#noteReached(asked, init, response);
-    if (status === 429 || status === 503) this.retryAfterMs = retryAfterMsOf(response);
+    this.#noteRetryAfter(response);
     if (!this.answersComeWithPosts) return;
     if (!ok) {
       if (status >= 400 && !MAY_BE_SENT_AGAIN.includes(status)) this.#failed(init);
@@ -118,6 +118,7 @@ export class WatchedFetch {
   async #legacyStream(asked: Asked, responding: Promise<Response>): Promise<Response> {
     const response = await responding;
     this.#noteRedirect(asked, response);
+    this.#noteRetryAfter(response);
     // EventSource would open another stream, onto a session that was never initialised.
     if (response.ok && response.body) whenReadBodyEnds(response.body, this.#legacyStreamEnded);
     return response;
@@ -126,6 +127,11 @@ export class WatchedFetch {
   #noteRedirect(asked: Asked, response: Response): void {
     const target = redirectTarget(asked, response);
     if (target !== undefined) this.#unfollowed = target;
+  }
+
+  #noteRetryAfter(response: Response): void {
+    const { status } = response;
+    if (status === 429 || status === 503) this.retryAfterMs = retryAfterMsOf(response);
   }
 
   #noteReached(asked: Asked, { body }: RequestInit, response: Response): void {

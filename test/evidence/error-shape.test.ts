@@ -87,6 +87,7 @@ it.each([
     status: undefined,
     body: undefined,
     data: {},
+    causeMessage: '',
     systemCodes: [],
   });
 });

@@ -9,7 +9,7 @@ const folder = fileURLToPath(new URL('../../examples/', import.meta.url));
 const run = promisify(execFile);
 
 /** They load whole host libraries, on a machine that may be busy. */
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 120_000;
 
 describe('examples', () => {
   it.for(readdirSync(folder).filter((name) => name.endsWith('.ts')))(

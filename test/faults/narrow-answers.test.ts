@@ -59,9 +59,9 @@ it('a Retry-After beyond what a timer can hold is not answered with a dial at on
   await using owned = own(http(server.url));
   await until(() => server.ledger.count('fault') === 1);
   const { error } = await settled(owned.handle.ping({ timeout: 300 }));
-  expect(error).toMatchObject({ code: 'unavailable', why: 'deadline' });
+  expect(error).toMatchObject({ code: 'unavailable', why: 'retry-after' });
   expect(server.ledger.requests('initialize')).toBe(1);
-  expect(owned.handle.state).toBe('connecting');
+  expect(owned.handle.state).toBe('exhausted');
 });
 
 it('a fetch whose responses have no body harms nobody', async () => {

@@ -22,7 +22,7 @@ describe('a handshake that does not succeed', () => {
     ],
     [
       'initialize is answered with another version',
-      'unrecognised',
+      'incompatible',
       { on: 'initialize', kind: 'wrong-version' },
     ],
     ['initialize is answered with 202', 'answer-lost', { on: 'initialize', kind: 'accept202' }],

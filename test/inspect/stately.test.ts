@@ -57,8 +57,6 @@ it('shows each connection and each operation in trouble, under the name of the c
     '{"connecting":"opening"}',
     READY,
     '"lost"',
-    // The attempt of the first dial has not been given back yet.
-    '{"recreating":"backingOff"}',
     '{"recreating":"retiring"}',
     '{"recreating":"opening"}',
     READY,

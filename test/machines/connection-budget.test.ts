@@ -16,17 +16,54 @@ it('5: attempts are not given back on entering ready, so a flapping server is no
 });
 
 it('5: attempts are given back after `stable`', async () => {
-  const driver = new ConnectionDriver({ recreate: 'eager', maxAttempts: 2 });
+  const driver = new ConnectionDriver({ maxAttempts: 2 });
   for (let life = 1; life <= 10; life++) {
     await driver.opened();
     expect(driver.state).toBe('ready.steady');
     driver.pass(5_000);
     expect(driver.context.attempts).toBe(0);
-    driver.lose();
+    driver.lose().demand();
     expect(driver.state, 'after a stable life, nothing is waited for').toBe('recreating.retiring');
     await driver.retired();
   }
   expect(driver.opens).toHaveLength(11);
+});
+
+it('5: attempts are given back when an operation of the host was answered', async () => {
+  const driver = new ConnectionDriver({ maxAttempts: 2 });
+  for (let life = 1; life <= 10; life++) {
+    await driver.opened();
+    driver.answer().lose().demand();
+    expect(driver.state).toBe('recreating.retiring');
+    await driver.retired();
+  }
+  expect(driver.opens).toHaveLength(11);
+});
+
+it('5: an answer gives nothing back to a recreation that no operation waits for', async () => {
+  const driver = new ConnectionDriver({ recreate: 'eager', maxAttempts: 4 });
+  const delays: number[] = [];
+  for (let life = 1; life <= 10 && driver.state !== 'exhausted.cooling'; life++) {
+    await driver.opened();
+    driver.answer().lose();
+    if (driver.state === 'recreating.backingOff') delays.push(Math.min(...driver.clock.runningMs));
+    await driver.pass(400).retired();
+  }
+  expect(driver.state).toBe('exhausted.cooling');
+  expect(delays).toEqual([100, 112.5, 126.5625]);
+});
+
+it('5: a demand turns an eager recreation into one that an operation waits for', async () => {
+  const driver = new ConnectionDriver({ recreate: 'eager', maxAttempts: 4 });
+  await driver.opened();
+  await driver.answer().lose().pass(100).retired();
+  await driver.openFailed(RETRYABLE);
+  await driver.pass(400).retired();
+  await driver.opened();
+  driver.answer().lose();
+  expect(driver.state).toBe('recreating.backingOff');
+  driver.demand();
+  expect(driver.state).toBe('recreating.retiring');
 });
 
 it('5: a probe does not restart the time that makes a connection stable', async () => {
@@ -51,8 +88,8 @@ it('5: a trial after the cool-down is one attempt, however many wait for it', as
   expect(driver.state).toBe('exhausted.cooling');
 });
 
-it('5: the backoff doubles to its bound, and the server may ask for more', async () => {
-  const driver = new ConnectionDriver({ maxAttempts: 20, windowMs: 600_000 });
+it('5: the backoff of a child doubles to its bound, and the server may ask for more', async () => {
+  const driver = new ConnectionDriver({ spawns: true, maxAttempts: 20, windowMs: 600_000 });
   for (const bound of [100, 200, 400, 400]) {
     await driver.openFailed(RETRYABLE);
     const dials = driver.opens.length;
@@ -62,7 +99,7 @@ it('5: the backoff doubles to its bound, and the server may ask for more', async
     expect(driver.opens).toHaveLength(dials + 1);
   }
   await driver.openFailed({ cause: 'http-error', permanent: false, retryAfterMs: 7_000 });
-  driver.pass(6_999);
+  driver.pass(7_099);
   expect(driver.state).toBe('connecting.backingOff');
   driver.pass(1);
   expect(driver.state).toBe('connecting.opening');
@@ -70,13 +107,26 @@ it('5: the backoff doubles to its bound, and the server may ask for more', async
   expect(driver.context.retryAfterMs).toBe(0);
 });
 
-it('5: the back-off is somewhere below its bound, and never below what the server asked for', () => {
-  const { context } = new ConnectionDriver();
+it('5: half of a back-off is random, all of the first, and none is below what the server asked for', () => {
+  const { context } = new ConnectionDriver({ spawns: true });
   const after = (attempts: number, retryAfterMs: number, random: number) =>
     backoffMs({ ...context, attempts, retryAfterMs }, random);
   expect([0, 1, 2, 3, 4].map((attempts) => after(attempts, 0, 1))).toEqual([100, 100, 200, 400, 400]);
-  expect([0, 0.25, 1].map((random) => after(3, 0, random))).toEqual([0, 100, 400]);
-  expect([0, 1].map((random) => after(3, 150, random))).toEqual([150, 400]);
+  expect([0, 0.25, 1].map((random) => after(0, 0, random))).toEqual([0, 25, 100]);
+  expect([0, 0.5, 1].map((random) => after(3, 0, random))).toEqual([200, 300, 400]);
+  expect([0, 1].map((random) => after(3, 150, random))).toEqual([200, 400]);
+  expect([0, 1].map((random) => after(3, 500, random))).toEqual([500, 600]);
+});
+
+it('5: over a network no delay is more than a quarter of the time since the server went, and 200 ms', () => {
+  const { context } = new ConnectionDriver({ initialBackoffMs: 200, maxBackoffMs: 10_000 });
+  // The worst: all delays before this one were as short as they can be.
+  let passedMs = backoffMs({ ...context, attempts: 0 }, 0);
+  for (let attempts = 1; passedMs < 120_000; attempts++) {
+    const longestMs = backoffMs({ ...context, attempts }, 1);
+    expect(longestMs).toBeLessThan(200.001 + passedMs / 4);
+    passedMs += backoffMs({ ...context, attempts }, 0);
+  }
 });
 
 it('5: reconnect() tries at once, with a whole budget', async () => {

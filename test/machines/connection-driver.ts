@@ -18,9 +18,12 @@ import { type Deferred, deferred } from '../support/deferred.ts';
 export const BUDGET: ConnectionInput = {
   ownership: 'supervisor',
   lazy: false,
+  spawns: false,
+  signsIn: false,
   recreate: 'on-demand',
   maxAttempts: 3,
   windowMs: 60_000,
+  firstReadyMs: 600,
   stableMs: 5_000,
   coolDownMs: 10_000,
   initialBackoffMs: 100,
@@ -48,6 +51,7 @@ export class ConnectionDriver {
   readonly probes: Started<ProbeInput, ProbeOutcome>[] = [];
   readonly shutdowns: Deferred<void>[] = [];
   verifications = 0;
+  tokenReads = 0;
   isChecking = false;
   /** What ended the actor, if it died. */
   error: unknown;
@@ -79,13 +83,13 @@ export class ConnectionDriver {
   /** Everything that an ignored event must leave as it is: the snapshot, and what was ever started. */
   get trace() {
     const { value, context, status, children } = this.actor.getSnapshot();
-    const { retires, opens, probes, shutdowns, verifications, emitted } = this;
+    const { retires, opens, probes, shutdowns, verifications, tokenReads, emitted } = this;
     return JSON.stringify({
       value,
       context,
       status,
       children: Object.entries(children).map(([id, child]) => [id, child?.sessionId]),
-      started: [retires.length, opens.length, probes.length, shutdowns.length, verifications],
+      started: [retires.length, opens.length, probes.length, shutdowns.length, verifications, tokenReads],
       aborted: [...retires, ...opens, ...probes].map(({ signal }) => signal.aborted),
       timers: this.clock.runningMs,
       emitted,
@@ -156,6 +160,11 @@ export class ConnectionDriver {
     return this.send({ type: 'suspected', generation: this.context.generation, cause });
   }
 
+  /** An operation of the host's was answered. */
+  answer(): this {
+    return this.send({ type: 'answered', generation: this.context.generation });
+  }
+
   heard(): this {
     return this.send({ type: 'heard', generation: this.context.generation });
   }
@@ -184,6 +193,11 @@ function runnable(machine: typeof connectionMachine): typeof connectionMachine {
 
 function provided(machine: typeof connectionMachine): typeof connectionMachine {
   return machine.provide({
+    actions: {
+      readTokens: ({ system }) => {
+        driverOf(system).tokenReads++;
+      },
+    },
     actors: {
       retire: fromPromise<void>(({ signal, system }) => start(driverOf(system).retires, undefined, signal)),
       open: fromPromise<void, OpenInput>(({ input, signal, system }) =>

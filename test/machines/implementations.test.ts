@@ -13,7 +13,12 @@ describe('what src/ does not provide throws, and says its name', () => {
     const actor = createActor(logic as AnyActorLogic);
     actor.subscribe({ error: (error) => void errors.push(error) });
     actor.start();
-    expect(errors).toEqual([new Error(`connection.machine: the actor "${name}" must be provided`)]);
+    expect(errors).toEqual([new Error(`connection.machine: "${name}" must be provided`)]);
+  });
+
+  it('the action readTokens of the connection machine', () => {
+    const action = connectionMachine.implementations.actions.readTokens as unknown as () => void;
+    expect(action).toThrow('connection.machine: "readTokens" must be provided');
   });
 
   it.each(['demandConnection', 'awaitProof', 'send'] as const)(

@@ -175,7 +175,7 @@ describe('mcp-steward/testing', () => {
       `
       import { createSupervisor } from 'mcp-steward';
       import { recoveryRoutes } from 'mcp-steward/testing';
-      const route = recoveryRoutes({ transport: '${transport}' }).find(({ name }) => name.includes('lost > demand > after backoff > opened'));
+      const route = recoveryRoutes({ transport: '${transport}' }).find(({ name }) => name.includes('lost > demand > opened'));
       await route.run(({ supervisor: options, own }) => {
         const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' }, ...options });
         return { connection: supervisor.own('files', own), close: () => supervisor.close() };

@@ -27,7 +27,8 @@ describe('every recovery route', () => {
     const routes = recoveryRoutes(ownership, transport);
     expect(routes.length).toBeGreaterThanOrEqual(10);
     for (const { recreate, lazy, given, steps } of routes) {
-      const walk = new Walk({ ...ROUTE_BUDGET, ownership, recreate, lazy }, connectionMachine);
+      const spawns = transport === 'stdio';
+      const walk = new Walk({ ...ROUTE_BUDGET, ownership, recreate, lazy, spawns }, connectionMachine);
       for (const { event, to } of [...given, ...steps]) {
         await walk.take(event);
         expect(walk.driver.state).toBe(to);

@@ -20,7 +20,8 @@ interface EventFacts {
 }
 
 const EITHER: Partial<Record<RouteEvent, EventFacts>> = {
-  opened: { sees: { handshakes: 1 } },
+  // And one call more, so that each is proved by an answer.
+  opened: { sees: { handshakes: 1, toolCalls: 1, executions: 1 }, asks: 'call', own: 'an answer' },
   demand: { asks: 'call' },
   reconnect: { asks: 'reconnect' },
   'suspected, timeout': {
@@ -75,12 +76,14 @@ const CALLERS_CONNECT: Readonly<Record<RouteTransport, ServerSees>> = {
 };
 
 /** An event of the machine, as it is made to happen to a connection over this transport. */
-function routeEvent({ event }: Step, transport: RouteTransport): RouteEvent {
+function routeEvent({ event }: Step): RouteEvent {
   switch (event) {
     case 'demand, if-unsent, unsent':
       return 'demand';
+    case 'lost, rejected':
+      return 'lost, and a call did not run';
     case 'lost, closed':
-      return transport === 'http' ? 'lost, and a call did not run' : 'lost, and a safe call may have run';
+      return 'lost, and a safe call may have run';
     case 'unanswered, outstanding, not silent for long':
       return 'probe unanswered';
     case 'unanswered, outstanding, silent':
@@ -99,7 +102,7 @@ interface Happening {
 export function routeData(route: Route, ownership: Ownership, transport: RouteTransport): RouteData {
   const { recreate, lazy, given, steps } = route;
   const watcher = new Watcher(ownership, transport);
-  const joined = join([...given, ...steps], transport);
+  const joined = join([...given, ...steps]);
   const all = [
     watcher.begin(lazy, joined[0]),
     ...joined.map((step, index) => watcher.step(step, joined[index + 1])),
@@ -109,7 +112,7 @@ export function routeData(route: Route, ownership: Ownership, transport: RouteTr
     transport,
     recreate,
     lazy,
-    given: 1 + join(given, transport).length,
+    given: 1 + join(given).length,
     steps: all,
     end: watcher.end(),
   };
@@ -117,16 +120,17 @@ export function routeData(route: Route, ownership: Ownership, transport: RouteTr
 
 /**
  * Nothing can be done between these and what was before: a check and the end of the old generation are over at once, a
- * close goes on to its end by itself, and a call that noticed the loss demands the connection in the same moment.
+ * close goes on to its end by itself, calls that waited are answered, and a call that noticed the loss demands the
+ * connection in the same moment.
  */
-const FOLLOWS_BY_ITSELF = ['verified', 'retired', 'shut down'];
+const FOLLOWS_BY_ITSELF = ['verified', 'retired', 'answered', 'shut down'];
 
-function join(steps: readonly Step[], transport: RouteTransport): Happening[] {
+function join(steps: readonly Step[]): Happening[] {
   const joined: Happening[] = [];
   for (const step of steps) {
     const last = joined.at(-1);
     const follows = FOLLOWS_BY_ITSELF.includes(step.event) || /^demand, .*run$/.test(step.event);
-    if (!follows) joined.push({ event: routeEvent(step, transport), to: step.to });
+    if (!follows) joined.push({ event: routeEvent(step), to: step.to });
     else if (last !== undefined) joined[joined.length - 1] = { ...last, to: step.to };
   }
   return joined;

@@ -49,9 +49,8 @@ const probed = Object.fromEntries(
 
 const retiringFails = (name: 'retiring failed' | 'retiring failed for good') =>
   ended('retires', (driver) => driver.retireFailed(FAILURES[name]));
-const openFails = (
-  name: 'open failed' | 'open failed, and the server asks to wait' | 'open failed for good',
-) => ended('opens', (driver) => driver.openFailed(FAILURES[name]));
+const openFails = (name: Extract<keyof typeof FAILURES, `open${string}`>) =>
+  ended('opens', (driver) => driver.openFailed(FAILURES[name]));
 
 export const EXECUTORS: Readonly<Record<ConnectionEventName, Executor>> = {
   ...sent,
@@ -63,12 +62,17 @@ export const EXECUTORS: Readonly<Record<ConnectionEventName, Executor>> = {
   opened: ended('opens', (driver) => driver.opened()),
   'open failed': openFails('open failed'),
   'open failed, and the server asks to wait': openFails('open failed, and the server asks to wait'),
+  'open failed, and the server asks for too long a wait': openFails(
+    'open failed, and the server asks for too long a wait',
+  ),
+  'open failed, unauthorized': openFails('open failed, unauthorized'),
   'open failed for good': openFails('open failed for good'),
   'shut down': ended('shutdowns', (driver) => driver.shutDown()),
   'shutdown failed': ended('shutdowns', (driver) => driver.shutDown('reject')),
   'after backoff': passed((oracle) => oracle.backoffMs),
   'after window': passed(() => BUDGET.windowMs),
+  'after firstReady': passed(() => BUDGET.firstReadyMs),
   'after stable': passed(() => BUDGET.stableMs),
-  'after coolDown': passed(() => BUDGET.coolDownMs),
+  'after coolDown': passed((oracle) => oracle.coolDownMs),
   'after probeDistance': passed((oracle) => oracle.probeDistanceMs),
 };

@@ -58,6 +58,10 @@ const suspected =
   (cause: Cause, generationsAway = 0): Sent<'suspected'> =>
   ({ generation }) => ({ type: 'suspected', generation: generation + generationsAway, cause });
 
+const answered =
+  (generationsAway = 0): Sent<'answered'> =>
+  ({ generation }) => ({ type: 'answered', generation: generation + generationsAway });
+
 const heard =
   (generationsAway = 0): Sent<'heard'> =>
   ({ generation }) => ({ type: 'heard', generation: generation + generationsAway });
@@ -71,6 +75,7 @@ const SENT = {
   reconnect: { reconnect: () => ({ type: 'reconnect' }) },
   lost: {
     lost: lost('session-unknown'),
+    'lost, rejected': lost('session-rejected'),
     'lost, closed': lost('connection-closed'),
     'lost, of the generation before': lost('session-unknown', -1),
     'lost, of a generation to come': lost('session-unknown', 1),
@@ -88,6 +93,12 @@ const SENT = {
     'heard, of the generation before': heard(-1),
     'heard, of a generation to come': heard(1),
   },
+  answered: {
+    answered: answered(),
+    'answered, of the generation before': answered(-1),
+    'answered, of a generation to come': answered(1),
+  },
+  authorized: { authorized: () => ({ type: 'authorized' }) },
   replaced: { replaced: () => ({ type: 'replaced' }) },
   verified: { verified: () => ({ type: 'verified' }) },
   unverified: { unverified: () => ({ type: 'unverified' }) },
@@ -97,7 +108,13 @@ const SENT = {
 export const FAILURES = {
   'open failed': { cause: 'unreachable', permanent: false, retryAfterMs: 0 },
   'open failed, and the server asks to wait': { cause: 'http-error', permanent: false, retryAfterMs: 7_000 },
-  'open failed for good': { cause: 'unauthorized', permanent: true, retryAfterMs: 0 },
+  'open failed, and the server asks for too long a wait': {
+    cause: 'http-error',
+    permanent: false,
+    retryAfterMs: BUDGET.windowMs + 1,
+  },
+  'open failed, unauthorized': { cause: 'unauthorized', permanent: true, retryAfterMs: 0 },
+  'open failed for good': { cause: 'http-refused', permanent: true, retryAfterMs: 0 },
   'retiring failed': { cause: 'not-ended', permanent: false, retryAfterMs: 0 },
   'retiring failed for good': { cause: 'not-ended', permanent: true, retryAfterMs: 0 },
 } as const satisfies Record<string, OpenFailure>;
@@ -148,6 +165,10 @@ const ENDINGS = {
     'open failed, and the server asks to wait': {
       failed: FAILURES['open failed, and the server asks to wait'],
     },
+    'open failed, and the server asks for too long a wait': {
+      failed: FAILURES['open failed, and the server asks for too long a wait'],
+    },
+    'open failed, unauthorized': { failed: FAILURES['open failed, unauthorized'] },
     'open failed for good': { failed: FAILURES['open failed for good'] },
   },
   // It says `verified` or `unverified`, and does not end by itself.
@@ -165,6 +186,7 @@ const ENDINGS = {
 const DELAYS = {
   'after backoff': 'backoff',
   'after window': 'window',
+  'after firstReady': 'firstReady',
   'after stable': 'stable',
   'after coolDown': 'coolDown',
   'after probeDistance': 'probeDistance',

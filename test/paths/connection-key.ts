@@ -4,11 +4,12 @@ import { stateName } from './state-name.ts';
 
 /**
  * Two snapshots are the same configuration if nothing that can still happen tells them apart. Left out are the number of
- * the generation (reports name it relative to the current one), what only serves to be said (which cause it is), and outside of
- * `ready` what is noted there: it is begun anew with each generation.
+ * the generation (reports name it relative to the current one), what only serves to be said (which cause it is, but for the one
+ * that lets a dial go at once), and outside of `ready` and of `connecting` what is noted there: it is begun anew.
  */
 export function connectionKey({ status, value, context }: SnapshotFrom<typeof connectionMachine>): string {
   const { attempts, retryAfterMs, generation, misses, missedProbes, suspicion, cause } = context;
+  const { recreate, wanted, dialsSinceStable, firstReadyIsOver, dialsWithoutServer } = context;
   const state = stateName(value);
   const noted = state.startsWith('ready')
     ? { misses: Math.min(misses, missedProbes), slept: suspicion === 'host-slept' }
@@ -17,9 +18,13 @@ export function connectionKey({ status, value, context }: SnapshotFrom<typeof co
     status,
     state,
     attempts,
-    waits: retryAfterMs > 0,
+    retryAfterMs,
     wasReady: generation > 0,
-    failed: state.startsWith('connecting') && cause !== null,
+    mayDialAtOnce: /^(lost|recreating.backingOff)$/.test(state) && /^session/.test(String(cause)),
+    ...(state.startsWith('connecting')
+      ? { failed: cause !== null, firstReadyIsOver, dialsWithoutServer }
+      : {}),
+    ...(recreate === 'eager' ? { wanted, dialsSinceStable } : {}),
     ...noted,
   });
 }

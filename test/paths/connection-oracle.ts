@@ -20,13 +20,25 @@ function causeOf(event: ConnectionEventName): Cause | undefined {
   if (event.startsWith('unanswered')) return 'timeout';
   if (event.startsWith('retiring failed')) return 'not-ended';
   const causes: Partial<Record<ConnectionEventName, Cause>> = {
+    'lost, rejected': 'session-rejected',
     'lost, closed': 'connection-closed',
     unverified: 'not-connected',
     'open failed': 'unreachable',
     'open failed, and the server asks to wait': 'http-error',
-    'open failed for good': 'unauthorized',
+    'open failed, and the server asks for too long a wait': 'http-error',
+    'open failed, unauthorized': 'unauthorized',
+    'open failed for good': 'http-refused',
   };
   return causes[event];
+}
+
+const ASKED_MS: Partial<Record<ConnectionEventName, number>> = {
+  'open failed, and the server asks to wait': 7_000,
+  'open failed, and the server asks for too long a wait': 60_001,
+};
+
+function isSaidByTheServer(cause: Cause | null): boolean {
+  return cause === 'session-unknown' || cause === 'session-rejected';
 }
 
 export class ConnectionOracle {
@@ -36,15 +48,26 @@ export class ConnectionOracle {
   cause: Cause | null = null;
   /** Dials since they were given back. */
   dials = 0;
+  /** The same, without what answers have given back. */
+  dialsSinceStable = 0;
+  /** An operation has demanded this recreation. */
+  isWanted = false;
   suspicion: Cause | null = null;
   /** It has been ready for long enough. */
   isStable = false;
   /** Of this stay in `connecting`. */
   windowIsOver = false;
+  /** The same. */
+  firstReadyIsOver = false;
+  /** The same: how many dials in a row found no server. */
+  dialsWithoutServer = 0;
+  /** Of this stay in `exhausted.signedOut`. */
+  coolDownIsOver = false;
   /** Unanswered probes in a row. */
   missed = 0;
   readonly #input: ConnectionInput;
-  #askedToWait = false;
+  /** What the server asked to wait. */
+  #askedMs = 0;
 
   constructor(input: ConnectionInput) {
     this.#input = input;
@@ -69,26 +92,56 @@ export class ConnectionOracle {
 
   /** What tells two configurations of the table apart. */
   get key(): string {
-    const { state, dials, generation, missed } = this;
+    const { state, generation, missed, cause } = this;
+    const { recreate } = this.#input;
     const noted = this.isReady
       ? [Math.min(missed, this.#input.missedProbes), this.suspicion === 'host-slept']
       : [];
-    const failed = state.startsWith('connecting') && this.cause !== null;
+    const connecting = state.startsWith('connecting')
+      ? [cause !== null, this.windowIsOver, this.firstReadyIsOver, this.dialsWithoutServer]
+      : [];
+    const eager = recreate === 'eager' ? [this.dialsSinceStable, this.isWanted] : [];
+    const mayDialAtOnce = /^(lost|recreating.backingOff)$/.test(state) && isSaidByTheServer(cause);
     return JSON.stringify([
       state,
-      dials,
-      this.#askedToWait,
+      this.dials,
+      this.#askedMs,
       generation > 0,
-      this.windowIsOver,
-      failed,
+      mayDialAtOnce,
+      this.coolDownIsOver,
+      connecting,
+      eager,
       noted,
     ]);
   }
 
-  /** How long the delay before the next dial is: 100 ms, doubled each time up to 400, or what the server asked for. */
+  /** No operation waits for this recreation, so what answers have given back does not count. */
+  get #isUnwanted(): boolean {
+    return this.#input.recreate === 'eager' && !this.isWanted;
+  }
+
+  get #counted(): number {
+    return this.#isUnwanted ? this.dialsSinceStable : this.dials;
+  }
+
+  /**
+   * How long the delay before the next dial is at most: 100 ms twice, and then an eighth more each time, or twice as
+   * much for a process; or up to 100 ms more than what the server asked for.
+   */
   get backoffMs(): number {
-    if (this.#askedToWait) return 7_000;
-    return [100, 100, 200, 400][this.dials] ?? 400;
+    if (this.#askedMs > 0) return this.#askedMs + 100;
+    const grows = this.#input.spawns ? [100, 100, 200, 400] : [100, 100, 112.5, 126.5625];
+    return grows[this.#counted] ?? Number.NaN;
+  }
+
+  /** How long demands are refused: 10 s, or as long as the server asked to wait. */
+  get coolDownMs(): number {
+    return Math.max(10_000, this.#askedMs);
+  }
+
+  /** It is time to say that no server is there. */
+  get saysServerIsMissing(): boolean {
+    return this.firstReadyIsOver && this.dialsWithoutServer === 3;
   }
 
   /** How long the delay before the next probe is: 1 s, doubled up to `busySilenceMs`, which is 3 s. */
@@ -122,7 +175,12 @@ export class ConnectionOracle {
       this.missed = 0;
       this.suspicion = null;
     }
-    if (!this.state.startsWith('connecting') || !from.startsWith('connecting')) this.windowIsOver = false;
+    if (!this.state.startsWith('connecting') || !from.startsWith('connecting')) {
+      this.windowIsOver = false;
+      this.firstReadyIsOver = false;
+      this.dialsWithoutServer = 0;
+    }
+    if (this.state !== 'exhausted.signedOut') this.coolDownIsOver = false;
     if (from !== row.to) this.#countDial();
     return row;
   }
@@ -132,34 +190,57 @@ export class ConnectionOracle {
       case 'opened':
       case 'verified':
         this.generation++;
-        this.#askedToWait = false;
+        this.#askedMs = 0;
         this.isStable = false;
+        this.isWanted = false;
         break;
       case 'open failed':
+      case 'open failed, unauthorized':
       case 'open failed for good':
       case 'retiring failed':
       case 'retiring failed for good':
-        this.#askedToWait = event === 'open failed, and the server asks to wait';
+        this.#askedMs = ASKED_MS[event] ?? 0;
+        this.dialsWithoutServer = event === 'open failed' ? Math.min(3, this.dialsWithoutServer + 1) : 0;
         break;
       case 'after stable':
         this.isStable = true;
+        this.#giveBack();
+        break;
+      case 'after firstReady':
+        this.firstReadyIsOver = true;
+        break;
+      case 'answered':
         this.dials = 0;
         break;
       case 'after window':
         this.windowIsOver = true;
         break;
       case 'reconnect':
-        this.dials = 0;
+      case 'authorized':
+        this.#giveBack();
+        break;
+      case 'after coolDown':
+        if (row.to === 'exhausted.signedOut') this.coolDownIsOver = row.anew !== true;
+        else if (row.to !== 'exhausted.cooled') this.#allowOneTrial();
         break;
       case 'demand':
-        if (from !== 'exhausted.cooled') break;
-        // A trial is one attempt.
-        this.dials = this.#input.maxAttempts - 1;
-        this.#askedToWait = false;
+        if (from === 'exhausted.cooled') this.#allowOneTrial();
+        else if (row.to.startsWith('recreating')) this.isWanted = true;
         break;
       default:
         if (event.startsWith('unanswered')) this.missed++;
     }
+  }
+
+  #giveBack(): void {
+    this.dials = 0;
+    this.dialsSinceStable = 0;
+  }
+
+  #allowOneTrial(): void {
+    this.dials = this.#input.maxAttempts - 1;
+    this.dialsSinceStable = this.dials;
+    this.#askedMs = 0;
   }
 
   #explain(event: ConnectionEventName, wasReady: boolean): void {
@@ -171,20 +252,24 @@ export class ConnectionOracle {
 
   /** A dial begins with the end of what it could clash with. */
   #countDial(): void {
-    if (this.state === 'connecting.opening' || this.state === 'recreating.retiring') this.dials++;
+    if (this.state !== 'connecting.opening' && this.state !== 'recreating.retiring') return;
+    this.dials++;
+    this.dialsSinceStable = Math.min(this.#input.maxAttempts, this.dialsSinceStable + 1);
   }
 
   #holds(condition: string, event: ConnectionEventName): boolean {
-    const { maxAttempts, recreate, missedProbes } = this.#input;
+    const { maxAttempts, recreate, missedProbes, spawns, signsIn } = this.#input;
     const [, policy, execution] = event.split(', ');
     const words: Record<string, boolean> = {
       eager: recreate === 'eager',
       'on demand': recreate === 'on-demand',
-      once: event === 'after stable' ? !this.isStable : !this.windowIsOver,
+      once: !this.#isOver(event),
       'no failure': this.cause === null,
-      'no wait': this.dials === 0 && !this.#askedToWait,
-      'budget left': this.dials < maxAttempts,
-      'budget spent': this.dials >= maxAttempts,
+      'no wait': this.dials === 0 && this.#askedMs === 0 && (spawns || isSaidByTheServer(this.cause)),
+      unwanted: this.#isUnwanted,
+      'signs in': signsIn,
+      'budget left': this.#counted < maxAttempts,
+      'budget spent': this.#counted >= maxAttempts,
       'was ready': this.generation > 0,
       'never ready': this.generation === 0,
       missed: this.missed + 1 >= missedProbes,
@@ -196,5 +281,18 @@ export class ConnectionOracle {
       'if-unsent': policy === 'if-unsent',
     };
     return condition.split(', ').every((word) => words[word]);
+  }
+
+  #isOver(event: ConnectionEventName): boolean {
+    switch (event) {
+      case 'after stable':
+        return this.isStable;
+      case 'after firstReady':
+        return this.firstReadyIsOver;
+      case 'after coolDown':
+        return this.coolDownIsOver;
+      default:
+        return this.windowIsOver;
+    }
   }
 }

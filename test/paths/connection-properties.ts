@@ -46,7 +46,16 @@ const noConfiguration =
   };
 
 const OF_A_CALLER = /^(connecting\.checking|ready\.[a-z]+|failed-ownership|closing|closed)$/;
-const AT_REST = ['ready.steady', 'failed-ownership', 'exhausted.cooling', 'closed'];
+const AT_REST = [
+  'ready.steady',
+  'failed-ownership',
+  'exhausted.cooling',
+  'exhausted.cooled',
+  'exhausted.signedOut',
+  'closed',
+];
+
+const GIVES_BACK = ['after stable', 'answered', 'reconnect', 'authorized'];
 
 export const CONNECTION_PROPERTIES: readonly Property<ConnectionGraph>[] = [
   {
@@ -130,24 +139,46 @@ export const CONNECTION_PROPERTIES: readonly Property<ConnectionGraph>[] = [
     counterexample: noConfiguration(({ context }) => context.attempts > context.maxAttempts),
   },
   {
-    name: 'Attempts are given back only by a stable period or by the host’s own reconnect.',
+    name: 'Attempts are given back only by a stable period, an answer, a sign-in or the host’s own reconnect.',
     counterexample: noEdge(
-      ({ from, event, to }) =>
-        to.context.attempts < from.context.attempts && !['after stable', 'reconnect'].includes(event),
+      ({ from, event, to }) => to.context.attempts < from.context.attempts && !GIVES_BACK.includes(event),
     ),
   },
   {
-    name: 'There is no loop of dials without a stable period, a cool-down or the host’s own reconnect in it.',
+    name: 'There is no loop of dials without a stable period, an answer, a cool-down, a sign-in or the host’s own reconnect in it.',
     counterexample: ({ edges }) => {
       const loop = cycleThrough(
-        edges.filter(({ event }) => !['after stable', 'after coolDown', 'reconnect'].includes(event)),
+        edges.filter(({ event }) => event !== 'after coolDown' && !GIVES_BACK.includes(event)),
         startsDial,
       );
       return loop && say(loop);
     },
   },
   {
-    name: 'Being opened, checked or recreated, a connection reaches ready, failed-ownership or exhausted within 3 × maxAttempts events of the world; resting in lost, within one more after the next demand.',
+    name: 'Answers alone keep no loop of dials going: without a demand in it, each needs a stable period, a cool-down, a sign-in or the host’s own reconnect.',
+    counterexample: ({ edges }) => {
+      const loop = cycleThrough(
+        edges.filter(
+          ({ event }) =>
+            !event.startsWith('demand') &&
+            !['after stable', 'after coolDown', 'authorized', 'reconnect'].includes(event),
+        ),
+        startsDial,
+      );
+      return loop && say(loop);
+    },
+  },
+  {
+    name: 'Of a connection that signs in, nothing but a sign-in or the host’s own reconnect leaves a refusal of its credentials.',
+    counterexample: noEdge(
+      ({ from, event, to }) =>
+        stateOf(from) === 'exhausted.signedOut' &&
+        stateOf(to) !== stateOf(from) &&
+        !['authorized', 'reconnect', 'close'].includes(event),
+    ),
+  },
+  {
+    name: 'Being opened, checked or recreated, a connection reaches ready, failed-ownership or exhausted within 3 × maxAttempts events of the world; before the first ready within one more, and resting in lost within one more after the next demand.',
     counterexample: ({ configurations, edges }) => {
       const moves = edges.filter(({ from, event }) => {
         const state = stateOf(from);
@@ -156,7 +187,8 @@ export const CONNECTION_PROPERTIES: readonly Property<ConnectionGraph>[] = [
       for (const [key, snapshot] of configurations) {
         const state = stateOf(snapshot);
         if (state !== 'lost' && !isRecovering(state)) continue;
-        const limit = 3 * snapshot.context.maxAttempts + (state === 'lost' ? 1 : 0);
+        const limit =
+          3 * snapshot.context.maxAttempts + (state === 'lost' || state.startsWith('connecting') ? 1 : 0);
         const steps = longestPath(moves, key, (end) => AT_REST.includes(stateOf(end)));
         if (steps === undefined || steps > limit) return `${key}: ${steps ?? 'no end, or another one'}`;
       }

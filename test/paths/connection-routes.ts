@@ -44,9 +44,9 @@ const HAPPENS: readonly ConnectionEventName[] = [
   'reconnect',
   'replaced',
   'lost',
-  'lost, closed',
   'suspected, timeout',
   'probe answered',
+  'answered',
   'after backoff',
   'after window',
   'after stable',
@@ -55,8 +55,8 @@ const HAPPENS: readonly ConnectionEventName[] = [
 
 /** What a call demands that noticed the loss, and what a probe finds, as each transport brings them about. */
 const HAPPENS_OVER: Readonly<Record<RouteTransport, readonly ConnectionEventName[]>> = {
-  http: ['demand, if-unsent, not run', 'probe lost'],
-  stdio: ['demand, safe, may have run'],
+  http: ['lost, rejected', 'demand, if-unsent, not run', 'probe lost'],
+  stdio: ['lost, closed', 'demand, safe, may have run'],
 };
 
 /** Silence is waited for where it is short: with limits that only an owned connection is given. */
@@ -72,6 +72,7 @@ const stateOf = ({ value }: Snapshot) => stateName(value) as ConnectionStateName
 /** What else could happen there is not what these routes are about, or cannot be made to happen before. */
 function isOnRoute({ value, context }: Snapshot, event: ConnectionEventName): boolean {
   const isBySomeCall = /^demand, .*run$/.test(event);
+  const someCallNoticed = context.cause === 'connection-closed' || context.cause === 'session-rejected';
   switch (stateName(value) as ConnectionStateName) {
     // A check is over before anything else can happen, and so is the end of the generation before.
     case 'connecting.checking':
@@ -83,23 +84,36 @@ function isOnRoute({ value, context }: Snapshot, event: ConnectionEventName): bo
       return /^(probe|unanswered|close$|reconnect$|replaced$)/.test(event);
     case 'ready.suspect':
       return ['heard', 'after probeDistance', 'close'].includes(event);
+    case 'ready.steady':
+      // Those that waited are answered, and one more.
+      return context.attempts > 0 ? event === 'answered' : event !== 'answered' && !isBySomeCall;
     case 'lost':
       // A call that was in flight when the connection closed demands it at once.
-      return (context.cause === 'connection-closed') === isBySomeCall;
+      return someCallNoticed === isBySomeCall;
+    case 'recreating.backingOff':
+      if (someCallNoticed && context.recreate === 'eager' && !context.wanted) return isBySomeCall;
+      // After a failed dial, it only changes the delay.
+      return !isBySomeCall && (context.attempts === 0 || !event.startsWith('demand'));
+    case 'recreating.opening':
+      // It is noted, and nothing comes of it.
+      return !event.startsWith('demand');
     default:
-      return !isBySomeCall;
+      return !isBySomeCall && event !== 'answered';
   }
 }
 
 const isAtRest = (snapshot: Snapshot): boolean =>
-  ['idle', 'ready.steady', 'failed-ownership', 'exhausted.cooling'].includes(stateOf(snapshot));
+  ['idle', 'failed-ownership', 'exhausted.cooling'].includes(stateOf(snapshot)) ||
+  (stateOf(snapshot) === 'ready.steady' && snapshot.context.attempts === 0);
 
 /** The budget matters until it is spent, and is given back by all that leads out of `exhausted`. */
 const routeKey = (snapshot: Snapshot): string => {
   const state = stateOf(snapshot);
-  const { attempts, misses, cause, generation } = snapshot.context;
+  const { attempts, dialsSinceStable, wanted, recreate, misses, cause, generation } = snapshot.context;
   if (state.startsWith('exhausted')) return `${state} ${generation > 0}`;
-  return `${state} ${attempts} ${state === 'lost' && cause} ${misses > 0}`;
+  const eager = recreate === 'eager' ? `${dialsSinceStable} ${wanted}` : '';
+  const noticed = /^(lost|recreating.backingOff)$/.test(state) && cause;
+  return `${state} ${attempts} ${eager} ${noticed} ${misses > 0}`;
 };
 
 export function recoveryRoutes(ownership: Ownership, transport: RouteTransport): Route[] {
@@ -122,7 +136,7 @@ type Setting = Pick<ConnectionInput, 'ownership' | 'recreate' | 'lazy'>;
 
 function routesWith(setting: Setting, transport: RouteTransport): Route[] {
   const { recreate, lazy } = setting;
-  const input = { ...BUDGET, ...ROUTE_BUDGET, ...setting };
+  const input = { ...BUDGET, ...ROUTE_BUDGET, ...setting, spawns: transport === 'stdio' };
   const ofOwned = setting.ownership === 'supervisor' ? HAPPENS_TO_OWNED[transport] : [];
   const events = [...HAPPENS, ...HAPPENS_OVER[transport], ...ofOwned];
   const [initial] = initialTransition(connectionMachine, input);

@@ -22,6 +22,7 @@ export type ConnectionStateName =
   | 'failed-ownership'
   | 'exhausted.cooling'
   | 'exhausted.cooled'
+  | 'exhausted.signedOut'
   | 'closing'
   | 'closed';
 
@@ -29,8 +30,11 @@ export type ConnectionStateName =
 export interface StateFacts {
   /** The one thing that is under way. */
   readonly runs?: 'retirement' | 'dial' | 'check' | 'probe' | 'shutdown';
-  /** Which delays are running. `stable`, and `window` while connecting, pass once, and may be over. */
-  readonly delays: readonly ('stable' | 'window' | 'backoff' | 'coolDown' | 'probeDistance')[];
+  /**
+   * Which delays are running. `stable`, `firstReady`, and `window` while connecting, pass once, and may be over; so
+   * does `coolDown` where nothing follows from it.
+   */
+  readonly delays: readonly ('stable' | 'window' | 'firstReady' | 'backoff' | 'coolDown' | 'probeDistance')[];
   /** What becomes of a call that arrives, or waits, here. */
   readonly calls:
     | 'are sent'
@@ -42,9 +46,9 @@ export interface StateFacts {
 
 export const CONNECTION_STATES: Readonly<Record<ConnectionStateName, StateFacts>> = {
   idle: { delays: [], calls: 'wait' },
-  'connecting.opening': { runs: 'dial', delays: ['window'], calls: 'wait' },
-  'connecting.backingOff': { delays: ['window', 'backoff'], calls: 'wait' },
-  'connecting.checking': { runs: 'check', delays: ['window'], calls: 'wait' },
+  'connecting.opening': { runs: 'dial', delays: ['window', 'firstReady'], calls: 'wait' },
+  'connecting.backingOff': { delays: ['window', 'firstReady', 'backoff'], calls: 'wait' },
+  'connecting.checking': { runs: 'check', delays: ['window', 'firstReady'], calls: 'wait' },
   'ready.steady': { delays: ['stable'], calls: 'are sent' },
   'ready.probing': { runs: 'probe', delays: ['stable'], calls: 'are sent' },
   'ready.suspect': { delays: ['stable', 'probeDistance'], calls: 'are sent' },
@@ -55,6 +59,7 @@ export const CONNECTION_STATES: Readonly<Record<ConnectionStateName, StateFacts>
   'failed-ownership': { delays: [], calls: 'CallerOwnedConnectionLostError' },
   'exhausted.cooling': { delays: ['coolDown'], calls: 'ConnectionUnavailableError' },
   'exhausted.cooled': { delays: [], calls: 'wait' },
+  'exhausted.signedOut': { delays: ['coolDown'], calls: 'ConnectionUnavailableError' },
   closing: { runs: 'shutdown', delays: [], calls: 'ConnectionClosedError' },
   closed: { delays: [], calls: 'ConnectionClosedError' },
 };
@@ -63,8 +68,10 @@ export const CONNECTION_STATES: Readonly<Record<ConnectionStateName, StateFacts>
  * Several words hold together.
  * `unsent`, or a policy and what is known of the execution: the operation that demands, if it may be sent (again).
  * `eager`, `on demand`: when the connection is recreated. `was ready`, `never ready`: in any generation.
- * `budget left`: fewer than `maxAttempts` dials since they were given back. `no wait`: none of them yet, and the
- * server did not ask to wait. `no failure`: no dial has failed yet. `once`: in each stay.
+ * `budget left`: fewer than `maxAttempts` dials count since they were given back. `no wait`: none of them yet, and the
+ * server did not ask to wait; it is a child of ours, or has just said that it does not know the session.
+ * `unwanted`: eager, and no operation has demanded this recreation: what answers have given back does not count for
+ * it. `no failure`: no dial has failed yet. `once`: in each stay. `signs in`: the host gave an `authProvider`.
  * `missed`: with this one, `missedProbes` unanswered probes in a row. `slept`: the probe is about that.
  */
 export type Condition = string;
@@ -102,7 +109,6 @@ const demands = (to: ConnectionStateName, when?: string): Rest[] =>
 /** A loss of an owned connection, as it is decided at once in `lost`. */
 const ownLoss = (on: EventGroup, proof = ''): Rest[] => [
   { whose: 'own', on, when: `${proof}on demand`, to: 'lost' },
-  { whose: 'own', on, when: `${proof}eager, no wait`, to: 'recreating.retiring' },
   { whose: 'own', on, when: `${proof}eager, budget left`, to: 'recreating.backingOff' },
   { whose: 'own', on, when: `${proof}eager, budget spent`, to: 'exhausted.cooling' },
 ];
@@ -112,6 +118,8 @@ const loss = (on: EventGroup): Rest[] => [...ownLoss(on), { whose: 'lent', on, t
 const dialFails = (again: ConnectionStateName): Rest[] => [
   { whose: 'own', on: 'open failed', when: 'budget left', to: again },
   { whose: 'own', on: 'open failed', when: 'budget spent', to: 'exhausted.cooling' },
+  { whose: 'own', on: 'open failed, unauthorized', when: 'signs in', to: 'exhausted.signedOut' },
+  { whose: 'own', on: 'open failed, unauthorized', to: 'exhausted.cooling' },
   { whose: 'own', on: 'open failed for good', to: 'exhausted.cooling' },
 ];
 
@@ -119,10 +127,13 @@ const retiring = { whose: 'own', on: 'reconnect', to: 'recreating.retiring' } as
 const opening = { whose: 'own', on: 'reconnect', to: 'connecting.opening' } as const;
 const replaces = { whose: 'lent', on: 'replaced', to: 'connecting.checking' } as const;
 const windowPasses = { whose: 'own', on: 'after window', to: 'exhausted.cooling' } as const;
-const reconnectsAsEver: Rest[] = [
-  { ...retiring, when: 'was ready' },
-  { ...opening, when: 'never ready' },
+const triesAgain = (on: EventGroup, when = ''): Rest[] => [
+  { whose: 'own', on, when: `${when}was ready`, to: 'recreating.retiring' },
+  { whose: 'own', on, when: `${when}never ready`, to: 'connecting.opening' },
 ];
+const reconnectsAsEver: Rest[] = [...triesAgain('reconnect'), ...triesAgain('authorized')];
+const firstReadyPasses = { on: 'after firstReady', when: 'once' } as const;
+const isAnswered = { whose: 'own', on: 'answered' } as const;
 
 export const CONNECTION_ROWS: readonly Row[] = [
   ...from('idle', ...demands('connecting.opening'), opening),
@@ -133,16 +144,21 @@ export const CONNECTION_ROWS: readonly Row[] = [
     // It may have to download its package.
     { ...windowPasses, when: 'once, no failure', to: 'connecting.opening' },
     { ...windowPasses, when: 'once' },
+    { ...firstReadyPasses, whose: 'own', to: 'connecting.opening' },
   ),
-  ...from('connecting.backingOff', { whose: 'own', on: 'after backoff', to: 'connecting.opening' }, opening, {
-    ...windowPasses,
-    when: 'once',
-  }),
+  ...from(
+    'connecting.backingOff',
+    { whose: 'own', on: 'after backoff', to: 'connecting.opening' },
+    opening,
+    { ...windowPasses, when: 'once' },
+    { ...firstReadyPasses, whose: 'own', to: 'connecting.backingOff' },
+  ),
   ...from(
     'connecting.checking',
     { whose: 'lent', on: 'verified', to: 'ready.steady' },
     { whose: 'lent', on: 'unverified', to: 'failed-ownership' },
     { whose: 'lent', on: 'after window', when: 'once', to: 'connecting.checking' },
+    { ...firstReadyPasses, whose: 'lent', to: 'connecting.checking' },
   ),
   ...from(
     'ready.steady',
@@ -150,11 +166,13 @@ export const CONNECTION_ROWS: readonly Row[] = [
     { whose: 'any', on: 'suspected, by more', to: 'ready.probing' },
     { whose: 'any', on: 'suspected, the host slept', to: 'ready.probing' },
     { whose: 'any', on: 'after stable', when: 'once', to: 'ready.steady' },
+    { ...isAnswered, to: 'ready.steady' },
   ),
   ...from(
     'ready.probing',
     { whose: 'any', on: 'suspected, the host slept', to: 'ready.probing', anew: true },
     { whose: 'any', on: 'after stable', when: 'once', to: 'ready.probing' },
+    { ...isAnswered, to: 'ready.probing' },
     { whose: 'any', on: 'probe answered', to: 'ready.steady' },
     { whose: 'any', on: 'probe could not be sent', to: 'ready.steady' },
     ...loss('probe lost'),
@@ -174,6 +192,7 @@ export const CONNECTION_ROWS: readonly Row[] = [
     { whose: 'any', on: 'suspected, the host slept', to: 'ready.probing' },
     { whose: 'any', on: 'after probeDistance', to: 'ready.probing' },
     { whose: 'any', on: 'after stable', when: 'once', to: 'ready.suspect' },
+    { ...isAnswered, to: 'ready.suspect' },
   ),
   ...from('ready', ...loss('lost'), { ...retiring, ends: 'with DELETE' }, replaces, {
     whose: 'any',
@@ -191,6 +210,8 @@ export const CONNECTION_ROWS: readonly Row[] = [
   ...from(
     'recreating.backingOff',
     { whose: 'own', on: 'after backoff', to: 'recreating.retiring' },
+    ...demands('recreating.retiring', 'unwanted, no wait'),
+    ...demands('recreating.backingOff', 'unwanted').map((row) => ({ ...row, anew: true }) as const),
     windowPasses,
     retiring,
   ),
@@ -200,24 +221,34 @@ export const CONNECTION_ROWS: readonly Row[] = [
     { whose: 'own', on: 'retiring failed', when: 'budget left', to: 'recreating.backingOff' },
     { whose: 'own', on: 'retiring failed', when: 'budget spent', to: 'exhausted.cooling' },
     { whose: 'own', on: 'retiring failed for good', to: 'exhausted.cooling' },
+    ...demands('recreating.retiring', 'unwanted'),
     windowPasses,
   ),
   ...from(
     'recreating.opening',
     { whose: 'own', on: 'opened', to: 'ready.steady' },
     ...dialFails('recreating.backingOff'),
+    ...demands('recreating.opening', 'unwanted'),
     windowPasses,
   ),
   ...from('failed-ownership', replaces),
   ...from(
     'exhausted.cooling',
-    { whose: 'own', on: 'after coolDown', to: 'exhausted.cooled' },
+    { whose: 'own', on: 'after coolDown', when: 'on demand', to: 'exhausted.cooled' },
+    ...triesAgain('after coolDown', 'eager, '),
     ...reconnectsAsEver,
   ),
   ...from(
     'exhausted.cooled',
     ...demands('recreating.retiring', 'was ready'),
     ...demands('connecting.opening', 'never ready'),
+    ...reconnectsAsEver,
+  ),
+  ...from(
+    'exhausted.signedOut',
+    // Its tokens are read.
+    { whose: 'own', on: 'after coolDown', when: 'eager', to: 'exhausted.signedOut', anew: true },
+    { whose: 'own', on: 'after coolDown', when: 'once', to: 'exhausted.signedOut' },
     ...reconnectsAsEver,
   ),
   ...from('(open)', { whose: 'any', on: 'close', to: 'closing' }),

@@ -19,9 +19,15 @@ export type ConnectionMachine = typeof connectionMachine;
 
 /** Which ownership, and how much is allowed to it: what makes a difference to the table's conditions. */
 export const SETTINGS: Readonly<Record<string, Partial<ConnectionInput>>> = {
-  'own, on demand': { maxAttempts: 3, missedProbes: 2 },
-  'own, eager': { recreate: 'eager', maxAttempts: 2, missedProbes: 1 },
-  'own, lazy, one attempt': { lazy: true, maxAttempts: 1, missedProbes: 1 },
+  'own, on demand': { maxAttempts: 4, missedProbes: 2 },
+  'own, eager': { recreate: 'eager', maxAttempts: 2, missedProbes: 1, signsIn: true },
+  'own, lazy, one attempt, a child': {
+    lazy: true,
+    maxAttempts: 1,
+    missedProbes: 1,
+    spawns: true,
+    signsIn: true,
+  },
   'caller-client': { ownership: 'caller-client', missedProbes: 2 },
   'caller-session, eager and lazy': {
     ownership: 'caller-session',
@@ -65,6 +71,7 @@ export class Walk {
     const retired = driver.retires.length;
     const probed = driver.probes.length;
     const checked = driver.verifications;
+    const read = driver.tokenReads;
     const done = await EXECUTORS[event](driver, oracle);
     if (!done) this.#fail('it cannot happen here');
     const row = oracle.take(event)!;
@@ -75,6 +82,7 @@ export class Walk {
     this.#same('retirements', driver.retires.length - retired, entered === 'retirement' ? 1 : 0);
     this.#same('probes', driver.probes.length - probed, entered === 'probe' ? 1 : 0);
     this.#same('checks', driver.verifications - checked, entered === 'check' ? 1 : 0);
+    this.#same('token reads', driver.tokenReads - read, row.to === 'exhausted.signedOut' && row.anew ? 1 : 0);
     if (entered === 'dial') {
       const { generation, dials } = oracle;
       this.#same('dial', driver.opens.at(-1)?.input, { generation: generation + 1, attempt: dials });
@@ -118,13 +126,16 @@ export class Walk {
     const expected = {
       stable: BUDGET.stableMs,
       window: BUDGET.windowMs,
+      firstReady: BUDGET.firstReadyMs,
       backoff: oracle.backoffMs,
-      coolDown: BUDGET.coolDownMs,
+      coolDown: oracle.coolDownMs,
       probeDistance: oracle.probeDistanceMs,
     };
     const timers = delays
       .filter((delay) => delay !== 'stable' || !oracle.isStable)
       .filter((delay) => delay !== 'window' || !oracle.windowIsOver)
+      .filter((delay) => delay !== 'firstReady' || !oracle.firstReadyIsOver)
+      .filter((delay) => delay !== 'coolDown' || !oracle.coolDownIsOver)
       .map((delay) => expected[delay]);
     this.#same('timers', [...driver.clock.runningMs].sort(), timers.sort());
   }
@@ -138,6 +149,12 @@ export class Walk {
     const said: unknown[] = [];
     if (isLoss) said.push(entered('lost'), { type: 'lost', generation, cause });
     if (coarse(row.to) !== (isLoss ? 'lost' : coarse(from))) said.push(entered(coarse(row.to)));
+    if (row.to.endsWith('.backingOff') && row.on.endsWith(' failed')) {
+      said.push({ type: 'dial-failed', serverIsMissing: this.oracle.saysServerIsMissing });
+    }
+    if (row.on === 'after firstReady' && this.oracle.saysServerIsMissing) {
+      said.push({ type: 'dial-failed', serverIsMissing: true });
+    }
     if (coarse(row.to) !== 'ready') return said;
     if (!wasReady) said.push({ type: 'opened', generation });
     if (row.on === 'heard') said.push({ type: 'cleared', generation });

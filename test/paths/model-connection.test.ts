@@ -49,6 +49,15 @@ const BROKEN: readonly (typeof connectionMachine)[] = [
   changed(({ states }) => states.ready.entry.push('giveBackAttempts')),
   changed(({ states }) => states.ready.entry.push('giveBackAttempts')),
   changed(({ states }) => {
+    states.ready.on.answered.actions = 'giveBackAttempts';
+  }),
+  changed(({ states }) => {
+    states.exhausted.states.signedOut.after.coolDown = {
+      target: '#connection.connecting',
+      actions: 'allowOneTrial',
+    };
+  }),
+  changed(({ states }) => {
     states.recreating.states.retiring.entry = [];
   }),
   changed(({ states }) => {

@@ -30,6 +30,8 @@ const SENT = {
   lost: { lost: { type: 'lost' } },
   unavailable: {
     'unavailable, budget spent': { type: 'unavailable', why: 'budget-spent' },
+    'unavailable, server missing': { type: 'unavailable', why: 'server-missing' },
+    'unavailable, retry after': { type: 'unavailable', why: 'retry-after' },
     'unavailable, closed': { type: 'unavailable', why: 'closed' },
   },
   refused: { refused: { type: 'refused' } },

@@ -23,6 +23,11 @@ export class Budget {
     return this.#spent > maxAttempts ? `dial ${this.#spent} of ${maxAttempts}` : undefined;
   }
 
+  /** An operation was answered, if by an error. Lenient: also one that a generation of before was still asked. */
+  answered(): void {
+    this.#spent = 0;
+  }
+
   /** By the host's own wish. */
   reconnects(): void {
     this.#spent = 0;
@@ -33,8 +38,8 @@ export class Budget {
     this.#since = Date.now();
     const { maxAttempts, stableMs, coolDownMs, windowMs } = this.#limits;
     if (state === 'ready' && ms >= stableMs) this.#spent = 0;
-    // One trial.
-    if (state === 'exhausted' && ms >= coolDownMs) this.#spent = Math.min(this.#spent, maxAttempts - 1);
+    // One trial. A tenth of the cool-down is random.
+    if (state === 'exhausted' && ms >= 0.9 * coolDownMs) this.#spent = Math.min(this.#spent, maxAttempts - 1);
     return state === 'recreating' && ms > windowMs ? `was recreating for ${ms} ms` : undefined;
   }
 }

@@ -8,6 +8,7 @@ import {
   type OwnedConnection,
 } from '../../src/index.ts';
 import { Budget } from './budget.ts';
+import { OF_THE_TOOL } from './calls.ts';
 import { cutBy } from './counting-server.ts';
 import { LIVENESS, Race } from './race.ts';
 import { CLIENT_INFO, realClient } from './real-client.ts';
@@ -228,7 +229,12 @@ export class OwnedRace extends Race {
     const callTool = client.callTool.bind(client);
     client.callTool = (params, ...rest) => {
       this.calls.withKey(params.arguments!.key as string).attempts++;
-      return callTool(params, ...rest);
+      const answer = callTool(params, ...rest);
+      answer.then(
+        () => this.#budget.answered(),
+        ({ code }) => code === OF_THE_TOOL && this.#budget.answered(),
+      );
+      return answer;
     };
     if (fate === 'stillborn') void this.#soon(() => this.server.hangUp(transport));
     if (fate === 'unwanted') void this.#soon(() => this.close(() => this.handle.close()));

@@ -21,7 +21,7 @@ function host(wrap: (call: Call) => Call): Embed {
 const faithful = host((call) => call);
 
 describe('a route over HTTP: the session is forgotten, a call finds it, and waits for the next', () => {
-  const route = routeNamed('(opened) lost, and a call did not run > after backoff > opened');
+  const route = routeNamed('(opened) lost, and a call did not run > opened');
 
   it('is walked by a host that does nothing of its own', async () => {
     await route.run(faithful);
@@ -37,7 +37,7 @@ describe('a route over HTTP: the session is forgotten, a call finds it, and wait
       (error: unknown) => error,
     );
     expect(failure).toBeInstanceOf(RouteError);
-    expect(String(failure)).toMatch(/at step 4, opened: the server counted .*expected/);
+    expect(String(failure)).toMatch(/at step 1, opened: the server counted .*expected/);
   });
 
   it('fails for a host that swallows errors', async () => {
