@@ -92,8 +92,8 @@ export function handsOf({ overHttp }: Pick<SiteShape, 'overHttp'>): readonly Han
 
 /** Between two faults. */
 const PAUSES: Readonly<Record<Hand, readonly [shortest: number, longest: number]>> = {
-  process: [300, 4_000],
-  wire: [100, 3_000],
+  process: [300, 6_000],
+  wire: [100, 5_000],
   host: [500, 8_000],
 };
 

@@ -18,17 +18,21 @@ export interface Report {
   readonly recreations: number;
   readonly orphanedSessions: number;
   /** Milliseconds that calls took which came while their connection was not ready, and were answered. */
-  readonly recovery: {
-    readonly calls: number;
-    readonly p50: number;
-    readonly p99: number;
-    readonly worst: number;
-  };
+  readonly recovery: Times;
+  /** The same, from when the last fault at their site had ended: what is left is not the monkey's. */
+  readonly afterLastFault: Times;
   /** MB after a full collection: once it was warm, at the end. */
   readonly heap: { readonly warm: number; readonly end: number };
   readonly violations: Readonly<Partial<Record<Rule, number>>>;
   /** The first of each rule. */
   readonly shown: readonly Violation[];
+}
+
+export interface Times {
+  readonly calls: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly worst: number;
 }
 
 export interface Facts {
@@ -47,6 +51,7 @@ export interface Facts {
 export function report(facts: Facts): Report {
   const { subject, seed, seconds, calls, journals, faults, recreations, orphanedSessions, heap, violations } =
     facts;
+  const waited = calls.filter((call) => call.waited && call.error === undefined);
   const rules = [...new Set(violations.map(({ rule }) => rule))];
   return {
     subject,
@@ -59,7 +64,8 @@ export function report(facts: Facts): Report {
     executions: [...journals.values()].flat().filter(({ event }) => event === 'run').length,
     recreations,
     orphanedSessions,
-    recovery: recovery(calls),
+    recovery: times(waited.map(({ startedAt, settledAt }) => settledAt - startedAt)),
+    afterLastFault: times(waited.map((call) => call.settledAt - lastFaultBefore(call, faults))),
     heap,
     violations: counted(violations.map(({ rule }) => rule)),
     shown: rules.flatMap((rule) =>
@@ -74,13 +80,16 @@ function counted(words: readonly string[]): Record<string, number> {
   return Object.fromEntries(Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function recovery(calls: readonly CallRecord[]): Report['recovery'] {
-  const times = calls
-    .filter(({ waited, error }) => waited && error === undefined)
-    .map(({ startedAt, settledAt }) => settledAt - startedAt)
-    .sort((a, b) => a - b);
-  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
-  return { calls: times.length, p50: at(0.5), p99: at(0.99), worst: times.at(-1) ?? 0 };
+function times(all: readonly number[]): Times {
+  const sorted = all.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return { calls: sorted.length, p50: at(0.5), p99: at(0.99), worst: sorted.at(-1) ?? 0 };
+}
+
+/** When the last fault had ended that ended before the call did; the call's start, where that was later. */
+function lastFaultBefore({ site, startedAt, settledAt }: CallRecord, faults: readonly FaultRecord[]): number {
+  const ends = faults.filter((fault) => fault.site === site && fault.to <= settledAt).map(({ to }) => to);
+  return Math.max(startedAt, ...ends);
 }
 
 export function text(result: Report): string {
@@ -91,12 +100,17 @@ export function text(result: Report): string {
     section('Faults', result.faults),
     `${result.executions} executions, ${result.recreations} recreations, ` +
       `${result.orphanedSessions} sessions orphaned by faults`,
-    `${waits.calls} calls waited for their connection: median ${waits.p50} ms, p99 ${waits.p99} ms, worst ${waits.worst} ms`,
+    `${waits.calls} calls waited for their connection: ${spread(waits)}; ` +
+      `from the end of the last fault at their site: ${spread(result.afterLastFault)}`,
     `Heap: ${heap.warm.toFixed(1)} MB when warm, ${heap.end.toFixed(1)} MB at the end`,
     ...(result.shown.length === 0
       ? ['No violation.']
       : [section('VIOLATIONS', result.violations), ...result.shown.map((each) => shown(each, seed))]),
   ].join('\n');
+}
+
+function spread({ p50, p99, worst }: Times): string {
+  return `median ${p50} ms, p99 ${p99} ms, worst ${worst} ms`;
 }
 
 function section(title: string, counts: Readonly<Record<string, number>>): string {
