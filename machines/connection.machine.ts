@@ -195,7 +195,9 @@ export interface ConnectionInput extends RecoveryBudget, SilenceLimits {
   readonly signsIn: boolean;
 }
 
-export interface ConnectionContext extends ConnectionInput {
+export interface ConnectionContext {
+  /** What the host has decided; it does not change. */
+  readonly settings: ConnectionInput;
   /** The current generation; 0 before the first. */
   readonly generation: number;
   /** Dials since the connection was last stable, or answered an operation of the host's. */
@@ -293,11 +295,11 @@ export interface SilenceFacts {
 const OF_SILENCE: readonly (Cause | null)[] = ['timeout', 'heartbeat'];
 
 function isLostBySilence(context: ConnectionContext, silence: SilenceFacts | undefined): boolean {
-  if (context.ownership !== 'supervisor' || silence === undefined) return false;
+  if (context.settings.ownership !== 'supervisor' || silence === undefined) return false;
   const { silentMs, outstanding, inFlight, earlierCallInFlight } = silence;
   if (context.suspicion === 'host-slept' && !outstanding && !inFlight) return true;
-  if (earlierCallInFlight || context.misses + 1 < context.missedProbes) return false;
-  return silentMs >= (outstanding ? context.busySilenceMs : context.silenceMs);
+  if (earlierCallInFlight || context.misses + 1 < context.settings.missedProbes) return false;
+  return silentMs >= (outstanding ? context.settings.busySilenceMs : context.settings.silenceMs);
 }
 
 /** Nobody can wait for what comes later. */
@@ -329,8 +331,8 @@ function serverIsMissing({ dialsWithoutServer }: ConnectionContext): boolean {
   return dialsWithoutServer >= DIALS_THAT_SHOW_A_MISSING_SERVER;
 }
 
-function isUnwanted({ recreate, wanted }: ConnectionContext): boolean {
-  return recreate === 'eager' && !wanted;
+export function isUnwanted({ settings, wanted }: ConnectionContext): boolean {
+  return settings.recreate === 'eager' && !wanted;
 }
 
 /**
@@ -350,9 +352,9 @@ function countedAttempts(context: ConnectionContext): number {
  * each later one is random.
  */
 export function backoffMs(context: ConnectionContext, random: number): number {
-  const { initialBackoffMs, retryAfterMs } = context;
-  const ours = delayMs(context, countedAttempts(context), random);
-  return retryAfterMs === 0 ? ours : Math.max(ours, retryAfterMs + random * initialBackoffMs);
+  const { settings, retryAfterMs } = context;
+  const ours = delayMs(settings, countedAttempts(context), random);
+  return retryAfterMs === 0 ? ours : Math.max(ours, retryAfterMs + random * settings.initialBackoffMs);
 }
 
 export type Pace = Pick<ConnectionInput, 'spawns' | 'initialBackoffMs' | 'maxBackoffMs'>;
@@ -370,7 +372,7 @@ export function delayMs(
 
 /** How long demands are refused, in milliseconds. */
 export function coolDownMs(context: ConnectionContext): number {
-  return Math.max(context.coolDownMs, context.retryAfterMs);
+  return Math.max(context.settings.coolDownMs, context.retryAfterMs);
 }
 
 function missing(part: string): never {
@@ -397,10 +399,10 @@ export const connectionMachine = setup({
     shutdown: fromPromise<void>(() => missing('shutdown')),
   },
   guards: {
-    ownedByCaller: ({ context }) => context.ownership !== 'supervisor',
-    ownedBySupervisor: ({ context }) => context.ownership === 'supervisor',
-    startsAtOnce: ({ context }) => context.ownership === 'supervisor' && !context.lazy,
-    isEager: ({ context }) => context.recreate === 'eager',
+    ownedByCaller: ({ context }) => context.settings.ownership !== 'supervisor',
+    ownedBySupervisor: ({ context }) => context.settings.ownership === 'supervisor',
+    startsAtOnce: ({ context }) => context.settings.ownership === 'supervisor' && !context.settings.lazy,
+    isEager: ({ context }) => context.settings.recreate === 'eager',
     operationMayBeSent: ({ context, event }) =>
       event.type === 'demand' && event.generation === context.generation && mayBeSent(event.operation),
     isCurrentGeneration: ({ context, event }) =>
@@ -412,20 +414,21 @@ export const connectionMachine = setup({
     probeIsUnanswered: (_, { verdict }: ProbeOutcome) => verdict === 'unanswered',
     wasEverReady: ({ context }) => context.generation > 0,
     aDialHasFailed: ({ context }) => context.cause !== null,
-    budgetIsSpent: ({ context }) => countedAttempts(context) >= context.maxAttempts,
-    budgetIsLeft: ({ context }) => countedAttempts(context) < context.maxAttempts,
+    budgetIsSpent: ({ context }) => countedAttempts(context) >= context.settings.maxAttempts,
+    budgetIsLeft: ({ context }) => countedAttempts(context) < context.settings.maxAttempts,
     isUnwanted: ({ context }) => isUnwanted(context),
     // A process is started by nobody else; a server that has just answered is there.
     needsNoBackoff: ({ context }) =>
       !isUnwanted(context) &&
       context.attempts === 0 &&
       context.retryAfterMs === 0 &&
-      (context.spawns || SAID_BY_THE_SERVER.includes(context.cause)),
+      (context.settings.spawns || SAID_BY_THE_SERVER.includes(context.cause)),
     mayDialAgain: ({ context }, failure: OpenFailure) =>
       !failure.permanent &&
-      failure.retryAfterMs <= context.windowMs &&
-      countedAttempts(context) < context.maxAttempts,
-    awaitsSignIn: ({ context }, failure: OpenFailure) => context.signsIn && failure.cause === 'unauthorized',
+      failure.retryAfterMs <= context.settings.windowMs &&
+      countedAttempts(context) < context.settings.maxAttempts,
+    awaitsSignIn: ({ context }, failure: OpenFailure) =>
+      context.settings.signsIn && failure.cause === 'unauthorized',
     serverIsMissing: ({ context }) => serverIsMissing(context),
   },
   actions: {
@@ -467,19 +470,19 @@ export const connectionMachine = setup({
     })),
     countAttempt: assign(({ context }) => ({
       attempts: context.attempts + 1,
-      dialsSinceStable: Math.min(context.maxAttempts, context.dialsSinceStable + 1),
+      dialsSinceStable: Math.min(context.settings.maxAttempts, context.dialsSinceStable + 1),
     })),
     giveBackAttempts: assign({ attempts: 0, dialsSinceStable: 0 }),
     giveBackForAnswer: assign({ attempts: 0 }),
     allowOneTrial: assign(({ context }) => ({
-      attempts: context.maxAttempts - 1,
-      dialsSinceStable: context.maxAttempts - 1,
+      attempts: context.settings.maxAttempts - 1,
+      dialsSinceStable: context.settings.maxAttempts - 1,
       retryAfterMs: 0,
     })),
     noteDemand: assign({ wanted: true }),
     beginWait: assign({ firstReadyIsOver: false, dialsWithoutServer: 0 }),
     countDialWithoutServer: assign(({ context }) => ({
-      dialsWithoutServer: saysNoServer(context.cause, context.spawns)
+      dialsWithoutServer: saysNoServer(context.cause, context.settings.spawns)
         ? Math.min(DIALS_THAT_SHOW_A_MISSING_SERVER, context.dialsWithoutServer + 1)
         : 0,
     })),
@@ -498,18 +501,20 @@ export const connectionMachine = setup({
   delays: {
     /** The upper bound; `src/` supplies the randomness. */
     backoff: ({ context }) => backoffMs(context, 1),
-    window: ({ context }) => context.windowMs,
-    stable: ({ context }) => context.stableMs,
-    firstReady: ({ context }) => Math.min(context.firstReadyMs, context.windowMs),
+    window: ({ context }) => context.settings.windowMs,
+    stable: ({ context }) => context.settings.stableMs,
+    firstReady: ({ context }) => Math.min(context.settings.firstReadyMs, context.settings.windowMs),
     /** The upper bound; `src/` supplies the randomness. */
     coolDown: ({ context }) => coolDownMs(context),
     probeDistance: ({ context }) =>
-      Math.min(context.busySilenceMs, context.probeTimeoutMs * 2 ** Math.max(0, context.misses - 1)),
+      Math.min(
+        context.settings.busySilenceMs,
+        context.settings.probeTimeoutMs * 2 ** Math.max(0, context.misses - 1),
+      ),
   },
 }).createMachine({
   id: 'connection',
   context: ({ input }) => ({
-    ...input,
     generation: 0,
     attempts: 0,
     dialsSinceStable: 0,
@@ -520,6 +525,7 @@ export const connectionMachine = setup({
     cause: null,
     suspicion: null,
     misses: 0,
+    settings: input,
   }),
   initial: 'idle',
   states: {

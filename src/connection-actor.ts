@@ -8,6 +8,7 @@ import {
   type ConnectionState,
   connectionMachine,
   coolDownMs,
+  isUnwanted,
   type OpenInput,
   type ProbeInput,
   type ProbeOutcome,
@@ -94,7 +95,7 @@ export class ConnectionActor {
   readonly #actor: ActorRefFrom<typeof runnableConnectionMachine>;
   readonly #listener: ConnectionListener;
   readonly #inspection: Inspection;
-  readonly #waiting = new Set<Waiter>();
+  #waiting: readonly Waiter[] = [];
 
   constructor(
     name: string,
@@ -146,15 +147,14 @@ export class ConnectionActor {
 
   /** Resolves with the first of these that comes from now on. */
   next(...outcomes: readonly Outcome[]): Promise<Outcome> {
-    return new Promise((resolve) => this.#waiting.add({ outcomes, resolve }));
+    return new Promise((resolve) => {
+      this.#waiting = this.#waiting.concat({ outcomes, resolve });
+    });
   }
 
   /** A demand can change something. A herd of others need not reach the machine. */
   get heedsDemands(): boolean {
-    if (this.state === 'recreating') {
-      const { recreate, wanted } = this.#actor.getSnapshot().context;
-      return recreate === 'eager' && !wanted;
-    }
+    if (this.state === 'recreating') return isUnwanted(this.#actor.getSnapshot().context);
     return LEFT_BY_DEMAND.includes(this.state);
   }
 
@@ -213,12 +213,12 @@ export class ConnectionActor {
   }
 
   #waitingFor(outcome: Outcome): Waiter[] {
-    return [...this.#waiting].filter(({ outcomes }) => outcomes.includes(outcome));
+    return this.#waiting.filter(({ outcomes }) => outcomes.includes(outcome));
   }
 
   #settle(waiting: readonly Waiter[], outcome: Outcome): void {
     for (const waiter of waiting) {
-      this.#waiting.delete(waiter);
+      this.#waiting = this.#waiting.filter((each) => each !== waiter);
       waiter.resolve(outcome);
     }
   }

@@ -291,8 +291,8 @@ function machineInput(
   { recovery, liveness, lazy, transport }: Settings,
 ): ConnectionInput {
   const { missedProbes, probeTimeoutMs, silenceMs, busySilenceMs } = liveness;
+  // The spread comes last: see `liveness` in validation.ts.
   return {
-    ...recovery,
     ownership,
     lazy,
     spawns: transport?.kind === 'stdio',
@@ -301,5 +301,6 @@ function machineInput(
     probeTimeoutMs,
     silenceMs,
     busySilenceMs,
+    ...recovery,
   };
 }

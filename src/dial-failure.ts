@@ -35,7 +35,7 @@ const SECOND_SESSION_STATUSES: readonly number[] = [400, 409, 503];
 const REDIRECT_STATUSES: readonly number[] = [301, 302, 303, 307, 308];
 
 export function dialFailure(error: unknown, dial: Dial, monitor: WireMonitor): DialFailure {
-  const shape = shapeOf(error);
+  const shape = shapeOf(monitor.legacyStreamError ?? error);
   const { status = 0 } = shape;
   const { processEnd } = dial;
   const { cause, execution } = classify({

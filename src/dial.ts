@@ -124,10 +124,14 @@ export class Dial {
   }
 
   async #ask(connect: Connect): Promise<OwnedGeneration> {
+    const monitor = this.#monitor;
     const client = await connect({
       signal: this.#stop.signal,
       generation: this.#number,
-      fetch: this.#monitor.watchFetch(globalThis.fetch, 'http'),
+      // Made for who takes it: a connection that is not over HTTP has no use for it.
+      get fetch() {
+        return monitor.watchFetch(globalThis.fetch, 'http');
+      },
     });
     const transport = isClient(client) ? transportOf(client) : undefined;
     if (transport === undefined) {

@@ -1,6 +1,6 @@
 import type { SilenceFacts } from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
-import type { Call } from './call.ts';
+import { type Call, totalMs } from './call.ts';
 import type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
 import { ask, carried, type Generation, type OnFailure, prepareOptions } from './generation.ts';
 import { newPingHabits, noteIgnoredPings } from './probe.ts';
@@ -85,7 +85,7 @@ export class OwnedGeneration implements Generation {
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
     this.#asks(call.startedAt);
     const { options, borrowed } = prepareOptions(call, leftMs);
-    const exchange = this.monitor.begin(call.options?.onresumptiontoken);
+    const exchange = this.monitor.begin(call.options?.onresumptiontoken, call, totalMs(call));
     options.onresumptiontoken = exchange.token;
     if (this.#isVersion2) options.headers = headersCarrying(exchange, options.headers);
     return ask(call, this.client, options).then(

@@ -25,22 +25,24 @@ import type { Identity } from './transports/recipe.ts';
 import { type ServerHabits, WireMonitor } from './transports/wire-monitor.ts';
 import { withinLimit } from './within-limit.ts';
 
+/** Which line has used a client last. One map for all lines takes less than a set for each. */
+const usedBy = new WeakMap<object, OwnedLine>();
+
 export class OwnedLine implements Line {
   lastDial: FailedDial | undefined;
   readonly #recipe: Recipe;
   readonly #identity: Identity;
   readonly #timeouts: Settings['timeouts'];
   readonly #hooks: LineHooks;
-  readonly #habits: ServerHabits = { answersOnListenStream: false };
-  readonly #used = new WeakSet<object>();
-  readonly #lingering = new Set<() => void>();
+  readonly #habits: ServerHabits = { answersOnListenStream: false, offersListenStream: false };
+  #lingering: Set<() => void> | undefined;
   #finishing = false;
   /** Dials that are under way, and endings that no call waits for. */
-  readonly #background = new Set<Promise<unknown>>();
+  #background: Set<Promise<unknown>> | undefined;
   /** Retired generations, and what the next one waits for; undefined where that could not be reached. */
-  readonly #clearing = new Map<RetirementParts, Promise<unknown> | undefined>();
+  #clearing: Map<RetirementParts, Promise<unknown> | undefined> | undefined;
   /** Retired since the last `ready`, what failed dials had made included; and who waits for the next one. */
-  readonly #retired = new Map<RetirementParts, () => void>();
+  #retired: Map<RetirementParts, () => void> | undefined;
   /** A dial since the last `ready` may have begun a session whose id did not reach us. */
   #mayHaveLostSession = false;
   /** Of the last generation that was ready: why it was retired, and its habits. The generation itself is let go. */
@@ -70,14 +72,15 @@ export class OwnedLine implements Line {
   }
 
   async retired(): Promise<void> {
-    for (const [parts, cleared] of this.#clearing) {
+    const remaining = this.#clearing ?? new Map();
+    for (const [parts, cleared] of remaining) {
       const clearing = cleared ?? endProcess(parts);
       this.#inBackground(clearing);
       try {
         await clearing;
-        this.#clearing.delete(parts);
+        remaining.delete(parts);
       } catch (error) {
-        this.#clearing.set(parts, undefined);
+        remaining.set(parts, undefined);
         throw this.#noteFailure({ error, cause: 'not-ended', permanent: false, retryAfterMs: 0 });
       }
     }
@@ -86,22 +89,22 @@ export class OwnedLine implements Line {
   async finish(): Promise<void> {
     this.#finishing = true;
     this.#supersede();
-    for (const go of this.#lingering) go();
-    while (this.#background.size > 0) await Promise.all(this.#background);
+    for (const go of this.#lingering ?? []) go();
+    while (this.#background !== undefined) await Promise.all(this.#background);
   }
 
   async #open(number: number, signal: AbortSignal): Promise<Generation> {
     // What an earlier dial has left: the machine asks only about generations that were ready.
     await this.retired();
     let opened = await this.#dial(number, signal);
-    const living = [...this.#retired.keys()].filter(canEndSession);
+    const living = [...(this.#retired?.keys() ?? [])].filter(canEndSession);
     if ('error' in opened && opened.refusesSecondSession && living.length > 0 && !signal.aborted) {
       await Promise.all(living.map(({ generation }) => makeWay(generation)));
       opened = await this.#dial(number, signal);
     }
     if ('error' in opened) {
       this.#mayHaveLostSession ||= opened.mayHaveBegun === true;
-      const mayClash = this.#mayHaveLostSession || [...this.#retired.keys()].some(sessionMayLive);
+      const mayClash = this.#mayHaveLostSession || [...(this.#retired?.keys() ?? [])].some(sessionMayLive);
       const failure = { ...opened, permanent: opened.permanent && !(opened.isRefusal && mayClash) };
       throw signal.aborted ? failure : this.#noteFailure(failure);
     }
@@ -123,23 +126,25 @@ export class OwnedLine implements Line {
       linger: (ms) => this.#linger(ms),
       superseded: () => this.#superseded(parts),
     };
+    this.#retired ??= new Map();
     this.#retired.set(parts, () => {});
     const { cleared, ended } = how(parts);
+    this.#clearing ??= new Map();
     this.#clearing.set(parts, cleared);
     // What had no session leaves none behind.
-    this.#inBackground(ended.finally(() => parts.hadSession || this.#retired.delete(parts)));
+    this.#inBackground(ended.finally(() => parts.hadSession || this.#retired?.delete(parts)));
     this.#inBackground(cleared);
     return cleared;
   }
 
   async #superseded(parts: RetirementParts): Promise<void> {
-    if (this.#finishing || !this.#retired.has(parts)) return;
-    await new Promise<void>((resolve) => this.#retired.set(parts, resolve));
+    if (this.#finishing || !this.#retired?.has(parts)) return;
+    await new Promise<void>((resolve) => this.#retired?.set(parts, resolve));
   }
 
   #supersede(): void {
-    for (const go of this.#retired.values()) go();
-    this.#retired.clear();
+    for (const go of this.#retired?.values() ?? []) go();
+    this.#retired = undefined;
   }
 
   /** Leaves nothing behind when it fails. */
@@ -195,10 +200,11 @@ export class OwnedLine implements Line {
     await new Promise<void>((resolve) => {
       const go = () => {
         clearTimeout(timer);
-        this.#lingering.delete(go);
+        this.#lingering?.delete(go);
         resolve();
       };
       const timer = setTimeout(go, ms);
+      this.#lingering ??= new Set();
       this.#lingering.add(go);
     });
   }
@@ -229,12 +235,19 @@ export class OwnedLine implements Line {
 
   /** The old generation's client is closed, so it cannot be the new one's. */
   #refuseUsed(client: object): void {
-    if (this.#used.has(client)) throw new TypeError('connect() must return a new client each time');
-    this.#used.add(client);
+    if (usedBy.get(client) === this) throw new TypeError('connect() must return a new client each time');
+    usedBy.set(client, this);
   }
 
   #inBackground(work: Promise<unknown>): void {
-    const task = work.catch(() => {}).finally(() => this.#background.delete(task));
-    this.#background.add(task);
+    this.#background ??= new Set();
+    const background = this.#background;
+    const task = work
+      .catch(() => {})
+      .finally(() => {
+        background.delete(task);
+        if (background.size === 0) this.#background = undefined;
+      });
+    background.add(task);
   }
 }

@@ -111,7 +111,7 @@ function bare({ connection, execution, cause }: Evidence): Evidence {
 
 export class Troubles {
   readonly host: TroubleHost;
-  readonly #all = new Set<Trouble>();
+  #all: Set<Trouble> | undefined;
 
   constructor(host: TroubleHost) {
     this.host = host;
@@ -120,7 +120,7 @@ export class Troubles {
   /** How many operations wait for the connection. */
   get waiting(): number {
     let waiting = 0;
-    for (const { waitsFor } of this.#all) if (waitsFor !== 'nothing') waiting++;
+    for (const { waitsFor } of this.#all ?? []) if (waitsFor !== 'nothing') waiting++;
     return waiting;
   }
 
@@ -140,17 +140,17 @@ export class Troubles {
 
   /** The connection has changed: one of those that wait asks for it again, and all are answered anew. */
   connectionChanged(): void {
-    for (const { waitsFor, demanded } of this.#all) {
+    for (const { waitsFor, demanded } of this.#all ?? []) {
       if (waitsFor !== 'usable' || demanded === undefined) continue;
       this.host.demand(demanded);
       break;
     }
-    for (const trouble of [...this.#all]) this.#answer(trouble);
+    for (const trouble of [...(this.#all ?? [])]) this.#answer(trouble);
   }
 
   /** Another dial will follow; whoever cannot wait for it, or waits for a server that is not there, is told. */
   dialFailed(serverIsMissing: boolean): void {
-    for (const trouble of [...this.#all]) {
+    for (const trouble of [...(this.#all ?? [])]) {
       if (!serverIsMissing) this.#answer(trouble);
       else if (trouble.waitsFor === 'usable') {
         trouble.waitsFor = 'nothing';
@@ -200,6 +200,7 @@ export class Troubles {
       demanded: undefined,
       waitsFor: 'nothing',
     };
+    this.#all ??= new Set();
     this.#all.add(trouble);
     bySystem.set(actor.system, trouble);
     return this.#run(trouble);
@@ -214,7 +215,8 @@ export class Troubles {
       const abort = () => tell(trouble, { type: 'abort' });
       signal?.addEventListener('abort', abort, { once: true });
       const end = () => {
-        this.#all.delete(trouble);
+        this.#all?.delete(trouble);
+        if (this.#all?.size === 0) this.#all = undefined;
         this.host.inspection.ended(actor);
         clock.clearTimeout(timer);
         signal?.removeEventListener('abort', abort);

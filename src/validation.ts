@@ -114,9 +114,9 @@ const recovery = z.strictObject({
 
 /** What follows from how a dial is made. By default it is the window that ends a recovery. */
 function withPace(given: z.output<typeof recovery>, spawns: boolean): Settings['recovery'] {
-  const { maxBackoffMs = spawns ? 10_000 : 3_000, ...rest } = given;
-  const pace = { spawns, initialBackoffMs: rest.initialBackoffMs, maxBackoffMs };
-  return { ...rest, maxBackoffMs, maxAttempts: rest.maxAttempts ?? attemptsIn(rest.windowMs, pace) };
+  const { windowMs, initialBackoffMs, maxBackoffMs = spawns ? 10_000 : 3_000 } = given;
+  const maxAttempts = given.maxAttempts ?? attemptsIn(windowMs, { spawns, initialBackoffMs, maxBackoffMs });
+  return Object.assign(given, { maxBackoffMs, maxAttempts });
 }
 
 /** With the shortest delays that there can be. */
@@ -147,8 +147,9 @@ const liveness = z
     busySilenceMs: duration.default(120_000),
   })
   .transform(({ missedProbes, missedHeartbeats, ...rest }) => ({
-    ...rest,
+    // The spread comes last: V8 gives each object that begins with one a shape of its own, a quarter of a KB.
     missedProbes: missedProbes ?? missedHeartbeats ?? 3,
+    ...rest,
   }));
 
 const evidence = z.strictObject({ trust404: flag.default(true), classify: callable.optional() });
@@ -222,9 +223,8 @@ export function checkSupervisorOptions(options: unknown): void {
 }
 
 export function ownSettings(name: string, options: OwnOptions): Settings {
-  const checked = check(own, options, name);
-  const spawns = checked.transport?.kind === 'stdio';
-  return { ...checked, recovery: withPace(checked.recovery, spawns) } as Settings;
+  const { recovery: given, ...rest } = check(own, options, name);
+  return { recovery: withPace(given, rest.transport?.kind === 'stdio'), ...rest } as Settings;
 }
 
 export function adoptSettings(name: string, options: AdoptOptions): Settings {

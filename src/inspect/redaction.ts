@@ -95,7 +95,7 @@ const FIELDS: Readonly<Record<string, Check>> = {
 };
 
 /** What holds fields of the list itself. `error` is the outcome of a dial, `output` that of a probe. */
-const HOLDERS = ['evidence', 'operation', 'silence', 'output', 'error'] as const;
+const HOLDERS = ['settings', 'evidence', 'operation', 'silence', 'output', 'error'] as const;
 
 export type Allowed = Readonly<Record<string, unknown>>;
 

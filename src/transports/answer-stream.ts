@@ -1,8 +1,12 @@
 /** What is known of the answer stream of one request, from its POST through every resume. */
 import type { BodyEnd } from './body-end.ts';
+import { StreamPace } from './stream-pace.ts';
 
 /** How often the SDK tries to resume an answer stream (`reconnectionOptions.maxRetries`, both versions). */
 const RESUME_TRIES = 2;
+
+/** As long as the SDK itself waits where the server has not said `retry`. */
+const LONGEST_PAUSE_MS = 1_000;
 
 export class AnswerStream {
   lastEventId: string | undefined = undefined;
@@ -14,12 +18,21 @@ export class AnswerStream {
   resuming = false;
   /** The SDK does not resume it. */
   abandoned = false;
+  /** It brought what the SDK takes for its end. */
+  hasAnswer = false;
   /** It ended, and the answer is expected on the server's own stream. */
   waiting = false;
   resumes = 0;
   #sdkKnowsEvent = false;
   #failedResumes = 0;
   #waitTimer: ReturnType<typeof setTimeout> | undefined;
+  #pace: StreamPace | undefined;
+
+  /** Of its resumes. */
+  get pace(): StreamPace {
+    this.#pace ??= new StreamPace(LONGEST_PAUSE_MS);
+    return this.#pace;
+  }
 
   heard(eventId: string): void {
     this.lastEventId = eventId;

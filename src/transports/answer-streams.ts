@@ -6,9 +6,10 @@ import type { AnswerStream } from './answer-stream.ts';
 import { type BodyEnd, PARSER_GRACE_MS, whenPipedBodyEnds } from './body-end.ts';
 import type { Exchange } from './exchange.ts';
 import type { Exchanges } from './exchanges.ts';
-import { headerOf } from './http-wire.ts';
+import { headerOf, noSuchStream } from './http-wire.ts';
 import { ListenStream } from './listen-stream.ts';
 import { type Asked, isFollowedGet } from './redirects.ts';
+import { ProbePace } from './stream-pace.ts';
 import type { Retirement, ServerHabits } from './wire-monitor.ts';
 
 /** For how long an answer is waited for on the GET stream of a server that was never seen to answer there. */
@@ -22,23 +23,36 @@ export interface AnswerStreamsParts {
   /** No answer to it can come any more. */
   readonly settle: (exchange: Exchange) => void;
   readonly suspected: () => void;
+  /** What the server last asked with `retry`, in milliseconds. */
+  readonly retryMs: () => number;
 }
 
 export class AnswerStreams {
   /** The SDK says when it will not resume a stream (v2). */
   sdkTellsEnd = false;
   readonly #parts: AnswerStreamsParts;
-  readonly #listenStream = new ListenStream(() => this.#settleWaiting());
+  readonly #listenStream: ListenStream;
   /** Those whose resumption has ended or failed, in that order: the SDK will ask again. */
   readonly #toResume = new Set<Exchange>();
+  /** Of calls that have settled without a result; the SDK would go on resuming them. */
+  readonly #unwanted = new Set<AnswerStream>();
+  readonly #probes = new ProbePace();
   #retired: Retirement | undefined;
 
   constructor(parts: AnswerStreamsParts) {
     this.#parts = parts;
+    const { habits, suspected, retryMs } = parts;
+    this.#listenStream = new ListenStream({
+      habits,
+      suspected,
+      retryMs,
+      ended: () => this.#settleWaiting(),
+    });
   }
 
   retire(how: Retirement): void {
     if (this.#retired !== 'gone') this.#retired = how;
+    if (how === 'gone') this.#listenStream.retire();
     for (const exchange of this.#parts.exchanges) {
       if (exchange.stream?.stalled && this.#givesUp(exchange.stream)) this.#parts.settle(exchange);
     }
@@ -66,39 +80,43 @@ export class AnswerStreams {
   }
 
   /** The answer came, perhaps where it was waited for. */
-  answered({ stream }: Exchange): void {
-    if (stream?.waiting) this.#parts.habits.answersOnListenStream = true;
+  answered({ stream }: Exchange, isResult: boolean): void {
+    if (stream === undefined) return;
+    if (stream.waiting) this.#parts.habits.answersOnListenStream = true;
+    // SDK v1 resumes a stream that brought an error.
+    stream.hasAnswer = isResult || this.sdkTellsEnd;
+    if (stream.hasAnswer) this.#unwanted.delete(stream);
+  }
+
+  /** The call has settled. Its stream is resumed no more. */
+  callEnded(stream: AnswerStream): void {
+    if (stream.lastEventId === undefined || stream.hasAnswer || stream.abandoned) return;
+    this.#unwanted.add(stream);
+    stream.pace.release();
   }
 
   /** A GET of the transport's: the server's own messages, or the rest of an answer stream that ended. */
   async get(asked: Asked, init: RequestInit, fetch: typeof globalThis.fetch): Promise<Response> {
     const lastEventId = headerOf(init, LAST_EVENT_ID);
     const exchange = lastEventId === null ? this.#takeForgotten(init) : this.#endedAt(lastEventId);
-    if (exchange === undefined) return this.#listen(asked, fetch(asked, init));
-    return this.#resume(exchange, asked, fetch(asked, init));
-  }
-
-  async #listen(asked: Asked, responding: Promise<Response>): Promise<Response> {
-    const request = this.#listenStream.opening();
-    try {
-      const response = await responding;
-      if (response.ok) request.opened(response);
-      // The SDK follows, or signs in, and asks again.
-      else if (response.status === 401 || response.status === 403) this.#parts.suspected();
-      else if (!isFollowedGet(asked, response)) {
-        request.ended();
-        if (response.status !== 405) this.#parts.suspected();
-      }
-      return response;
-    } catch (error) {
-      request.ended();
-      this.#parts.suspected();
-      throw error;
+    if (exchange === undefined) {
+      return this.#takeUnwanted(lastEventId) ? noSuchStream() : this.#listenStream.get(asked, init, fetch);
     }
+    const stream = exchange.followed();
+    await stream.pace.reopening(this.#parts.retryMs(), init.signal);
+    if (exchange.settled || this.#retired === 'gone') {
+      this.#unwanted.delete(stream);
+      return noSuchStream();
+    }
+    return this.#resume(exchange, stream, asked, fetch(asked, init));
   }
 
-  async #resume(exchange: Exchange, asked: Asked, responding: Promise<Response>): Promise<Response> {
-    const stream = exchange.followed();
+  async #resume(
+    exchange: Exchange,
+    stream: AnswerStream,
+    asked: Asked,
+    responding: Promise<Response>,
+  ): Promise<Response> {
     stream.resuming = true;
     try {
       const response = await responding;
@@ -114,16 +132,19 @@ export class AnswerStreams {
 
   #resumed(exchange: Exchange, stream: AnswerStream, { body }: Response): void {
     stream.resumed();
+    stream.pace.opened();
     const { resumes } = stream;
     const ended = (how: BodyEnd) => {
       stream.end = how;
+      stream.pace.ended();
       this.#toResume.add(exchange);
       setTimeout(() => {
+        if (stream.hasAnswer) this.#toResume.delete(exchange);
         if (exchange.stream === stream && stream.resumes === resumes) this.#ended(exchange, stream);
       }, PARSER_GRACE_MS);
     };
     if (body === null) ended('ended');
-    else whenPipedBodyEnds(body, ended);
+    else whenPipedBodyEnds(body, ended, (event) => stream.pace.read(event));
   }
 
   #refused(exchange: Exchange, stream: AnswerStream, status: number): void {
@@ -134,14 +155,17 @@ export class AnswerStreams {
   }
 
   #notResumed(exchange: Exchange, stream: AnswerStream): void {
-    this.#suspected(exchange);
-    if (stream.resumeFailed() && !this.sdkTellsEnd) this.#parts.settle(exchange);
+    stream.pace.refused();
+    // What the host gave up is no sign of trouble.
+    if (!exchange.settled) this.#parts.suspected();
+    const wasLastTry = stream.resumeFailed() && !this.sdkTellsEnd;
+    if (wasLastTry || this.#resumesTooLate(exchange)) this.#parts.settle(exchange);
     else this.#toResume.add(exchange);
   }
 
   #endedAt(lastEventId: string): Exchange | undefined {
     for (const exchange of this.#parts.exchanges) {
-      if (exchange.answered || exchange.stream?.resuming) continue;
+      if (exchange.answered || exchange.settled || exchange.stream?.resuming) continue;
       if (exchange.stream?.lastEventId === lastEventId) return exchange;
     }
     return undefined;
@@ -156,11 +180,23 @@ export class AnswerStreams {
     for (const exchange of this.#toResume) {
       this.#toResume.delete(exchange);
       const { stream } = exchange;
-      if (exchange.answered || !stream?.isForgotten || !this.#parts.exchanges.has(exchange)) continue;
+      if (exchange.answered || exchange.settled || !stream?.isForgotten) continue;
       if (putHeader(init, LAST_EVENT_ID, stream.lastEventId as string)) return exchange;
       this.#parts.settle(exchange);
     }
     return undefined;
+  }
+
+  /** Whether this GET is the resume of a call that has settled. */
+  #takeUnwanted(lastEventId: string | null): boolean {
+    for (const stream of this.#unwanted) {
+      const isAsked =
+        lastEventId === null
+          ? stream.isForgotten && stream.end !== undefined
+          : stream.lastEventId === lastEventId;
+      if (isAsked) return this.#unwanted.delete(stream);
+    }
+    return false;
   }
 
   #ended(exchange: Exchange, stream: AnswerStream): void {
@@ -169,9 +205,12 @@ export class AnswerStreams {
       this.#endedForGood(exchange, stream);
     } else if (this.#givesUp(stream)) {
       this.#parts.settle(exchange);
+    } else if (this.#resumesTooLate(exchange)) {
+      if (this.#parts.habits.answersOnListenStream) this.#endedForGood(exchange, stream);
+      else this.#parts.settle(exchange);
     } else {
       stream.stalled = true;
-      this.#suspected(exchange);
+      if (!exchange.settled && this.#probes.due()) this.#parts.suspected();
     }
   }
 
@@ -188,13 +227,13 @@ export class AnswerStreams {
     return this.#retired === 'gone' || (this.#retired === 'draining' && end === 'broke');
   }
 
-  #settleWaiting(): void {
-    for (const exchange of this.#parts.exchanges) if (exchange.stream?.waiting) this.#parts.settle(exchange);
+  /** The SDK waits as long as the server asked, and the call does not. */
+  #resumesTooLate(exchange: Exchange): boolean {
+    return !exchange.settled && this.#parts.retryMs() > exchange.remainingMs;
   }
 
-  /** What the host gave up is no sign of trouble. */
-  #suspected({ settled }: Exchange): void {
-    if (!settled) this.#parts.suspected();
+  #settleWaiting(): void {
+    for (const exchange of this.#parts.exchanges) if (exchange.stream?.waiting) this.#parts.settle(exchange);
   }
 }
 

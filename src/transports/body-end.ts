@@ -9,14 +9,49 @@ export const PARSER_GRACE_MS = 25;
 /** `ended`: as the server wanted. `broke`: it was reset, cut short, or aborted here. */
 export type BodyEnd = 'ended' | 'broke';
 
-/** A body that a Streamable HTTP transport reads as an event stream: it pipes it, in both SDK versions. */
-export function whenPipedBodyEnds(body: ReadableStream<Uint8Array>, ended: (how: BodyEnd) => void): void {
+/** As the SDK's parser makes it. */
+export interface StreamEvent {
+  readonly id?: string | undefined;
+  readonly data: string;
+}
+
+/**
+ * A body that a Streamable HTTP transport reads as an event stream: it pipes it, in both SDK versions. `read` is told
+ * of each event, while the SDK is about to handle it.
+ */
+export function whenPipedBodyEnds(
+  body: ReadableStream<Uint8Array>,
+  ended: (how: BodyEnd) => void,
+  read?: (event: StreamEvent) => void,
+): void {
   body.pipeThrough = (transform, options) => {
     body.pipeTo(transform.writable, options).then(
       () => ended('ended'),
       () => ended('broke'),
     );
+    if (read !== undefined) watchEvents(transform.readable as unknown as ReadableStream<string>, read);
     return transform.readable;
+  };
+}
+
+/** Both SDK versions pipe the decoded text through their parser, and take a reader of its events. */
+function watchEvents(text: ReadableStream<string>, heard: (event: StreamEvent) => void): void {
+  const pipeThrough = text.pipeThrough.bind(text);
+  text.pipeThrough = (parser, options) => {
+    const events = pipeThrough(parser, options);
+    const getReader = events.getReader.bind(events) as () => ReadableStreamDefaultReader<StreamEvent>;
+    const watched = () => {
+      const reader = getReader();
+      const read = reader.read.bind(reader);
+      reader.read = async () => {
+        const result = await read();
+        if (!result.done) heard(result.value);
+        return result;
+      };
+      return reader;
+    };
+    events.getReader = watched as unknown as typeof events.getReader;
+    return events;
   };
 }
 

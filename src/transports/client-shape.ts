@@ -79,6 +79,14 @@ export function isOverHttp(transport: TransportShape): boolean {
   return transport.setProtocolVersion !== undefined;
 }
 
+/**
+ * The last `retry` that Streamable HTTP read on any of its streams, in milliseconds; 0 without one. A private field in
+ * both SDK versions, for which each stream would have to be parsed twice otherwise.
+ */
+export function retryMsOf(transport: TransportShape | undefined): number {
+  return (transport as { _serverRetryMs?: number } | undefined)?._serverRetryMs ?? 0;
+}
+
 export function transportOf(client: SessionShape): TransportShape | undefined {
   return client.transport as TransportShape | undefined;
 }

@@ -10,6 +10,11 @@ import type { Reached } from '../evidence/failure.ts';
 import { AnswerStream } from './answer-stream.ts';
 import type { JsonRpcMessage, SendOptions } from './client-shape.ts';
 
+/** A call: `startedAt` (from `Date.now()`) moves with progress where the caller asked for that. */
+export interface TimedCall {
+  readonly startedAt: number;
+}
+
 export class Exchange {
   /** 1, 2, 3 …: in the order in which the calls of a connection were begun. */
   readonly number: number;
@@ -30,10 +35,23 @@ export class Exchange {
   /** Undefined as long as there is nothing to know about it. */
   stream: AnswerStream | undefined = undefined;
   #body: string | undefined;
+  readonly #call: TimedCall | undefined;
+  readonly #limitMs: number;
 
-  /** `read` is told of each event with an id, while the SDK is about to hand on the message in it. */
-  constructor(number: number, forward?: (token: string) => void, read?: (exchange: Exchange) => void) {
+  /**
+   * `read` is told of each event with an id, while the SDK is about to hand on the message in it. `limitMs`: for how
+   * long the call may take.
+   */
+  constructor(
+    number: number,
+    forward?: (token: string) => void,
+    read?: (exchange: Exchange) => void,
+    call?: TimedCall,
+    limitMs = 0,
+  ) {
     this.number = number;
+    this.#call = call;
+    this.#limitMs = limitMs;
     const token: TokenListener = (eventId) => {
       this.followed().heard(eventId);
       read?.(this);
@@ -41,6 +59,13 @@ export class Exchange {
     };
     token.exchange = this;
     this.token = token;
+  }
+
+  /** Until the deadline of the call. */
+  get remainingMs(): number {
+    return this.#call === undefined
+      ? Number.POSITIVE_INFINITY
+      : this.#call.startedAt + this.#limitMs - Date.now();
   }
 
   get requestId(): string | number | undefined {

@@ -5,41 +5,49 @@ import type { Exchange } from './exchange.ts';
 type RequestId = string | number;
 
 export class Exchanges {
-  /** Requests that are no call's, until they were sent. */
-  readonly others = new Set<Exchange>();
   /** The number of the newest call that has sent anything. */
   newest = 0;
   /** Most hosts have one call in flight, and a Map would cost more than all the rest. */
   #single: Exchange | undefined;
   /** All but that one, by the ids that the client gave their last requests. */
-  readonly #byId = new Map<RequestId, Exchange>();
-  readonly #givenUp = new Set<Exchange>();
+  #byId: Map<RequestId, Exchange> | undefined;
+  #givenUp: Set<Exchange> | undefined;
+  #others: Set<Exchange> | undefined;
+
+  /** Requests that are no call's, until they were sent. */
+  get others(): Set<Exchange> {
+    this.#others ??= new Set();
+    return this.#others;
+  }
 
   /** How many of them the host gave up. */
   get outstanding(): number {
-    return this.#givenUp.size;
+    return this.#givenUp === undefined ? 0 : this.#givenUp.size;
   }
 
   get isEmpty(): boolean {
-    return this.#single === undefined && this.#byId.size === 0;
+    return this.#single === undefined && (this.#byId === undefined || this.#byId.size === 0);
   }
 
   *[Symbol.iterator](): Generator<Exchange> {
     if (this.#single !== undefined) yield this.#single;
-    yield* this.#byId.values();
+    if (this.#byId !== undefined) yield* this.#byId.values();
   }
 
   add(exchange: Exchange): void {
     this.newest = exchange.number;
     if (this.isEmpty || this.#single === exchange) this.#single = exchange;
-    else this.#byId.set(exchange.requestId as RequestId, exchange);
+    else {
+      this.#byId ??= new Map();
+      this.#byId.set(exchange.requestId as RequestId, exchange);
+    }
   }
 
   remove(exchange: Exchange): void {
     exchange.stream?.stopTimer();
     if (this.#single === exchange) this.#single = undefined;
-    else if (exchange.requestId !== undefined) this.#byId.delete(exchange.requestId);
-    if (this.#givenUp.size > 0) this.#givenUp.delete(exchange);
+    else if (exchange.requestId !== undefined) this.#byId?.delete(exchange.requestId);
+    if (this.outstanding > 0) this.#givenUp?.delete(exchange);
   }
 
   has(exchange: Exchange): boolean {
@@ -50,6 +58,7 @@ export class Exchanges {
   giveUp(exchange: Exchange): void {
     if (!this.has(exchange)) return;
     exchange.stream?.stopTimer();
+    this.#givenUp ??= new Set();
     this.#givenUp.add(exchange);
   }
 
@@ -77,16 +86,16 @@ export class Exchanges {
       exchange.answered = true;
       if (exchange.settled) this.remove(exchange);
     }
-    if (this.#givenUp.size > 0) this.#forgetThoseBefore(Number(id));
+    if (this.outstanding > 0) this.#forgetThoseBefore(Number(id));
     return exchange;
   }
 
   #of(id: RequestId): Exchange | undefined {
-    return this.#single?.requestId === id ? this.#single : this.#byId.get(id);
+    return this.#single?.requestId === id ? this.#single : this.#byId?.get(id);
   }
 
   /** Clients number their requests in order, and who answers a later one is not busy with an earlier one. */
   #forgetThoseBefore(id: number): void {
-    for (const exchange of this.#givenUp) if (Number(exchange.requestId) < id) this.remove(exchange);
+    for (const exchange of this.#givenUp ?? []) if (Number(exchange.requestId) < id) this.remove(exchange);
   }
 }

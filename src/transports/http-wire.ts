@@ -6,6 +6,11 @@ export function headerOf({ headers }: RequestInit, name: string): string | null 
   return (headers instanceof Headers ? headers : new Headers(headers)).get(name);
 }
 
+/** In place of a request for a stream that nobody wants any more. Both SDKs take a 405 for the quiet end of it. */
+export function noSuchStream(): Response {
+  return new Response(null, { status: 405 });
+}
+
 /** Seconds, or a date (RFC 9110, section 10.2.3). */
 export function retryAfterMsOf(response: Response): number {
   const value = response.headers.get('retry-after');

@@ -24,6 +24,9 @@ export class WatchedFetch {
   readonly #exchanges: Exchanges;
   readonly #streams: AnswerStreams;
   readonly #legacyStreamEnded: () => void;
+  #legacyStreamHasEnded = false;
+  /** Why the stream of legacy SSE could not be had: the SDK keeps the words of it, and neither code nor cause. */
+  legacyStreamError: unknown;
   #unfollowed: URL | undefined;
 
   constructor(exchanges: Exchanges, streams: AnswerStreams, legacyStreamEnded: () => void) {
@@ -46,7 +49,11 @@ export class WatchedFetch {
         return this.#post(asked, init, base(asked, init));
       if (init.method === 'DELETE') return this.#delete(asked, base(asked, init));
       if (!asksForEvents(init)) return base(asked, init);
-      if (kind === 'sse') return this.#legacyStream(asked, base(asked, init));
+      if (kind === 'sse') {
+        // EventSource would open another stream, onto a session that was never initialised, until it is closed.
+        if (this.#legacyStreamHasEnded) return whenAborted(init.signal);
+        return this.#legacyStream(asked, base(asked, init));
+      }
       return this.#streams.get(asked, init, async (...request) => {
         const response = await base(...request);
         this.#noteRedirect(asked, response);
@@ -116,11 +123,18 @@ export class WatchedFetch {
   }
 
   async #legacyStream(asked: Asked, responding: Promise<Response>): Promise<Response> {
-    const response = await responding;
+    const response = await responding.catch((error: unknown) => {
+      this.legacyStreamError = error;
+      throw error;
+    });
     this.#noteRedirect(asked, response);
     this.#noteRetryAfter(response);
-    // EventSource would open another stream, onto a session that was never initialised.
-    if (response.ok && response.body) whenReadBodyEnds(response.body, this.#legacyStreamEnded);
+    if (response.ok && response.body) {
+      whenReadBodyEnds(response.body, () => {
+        this.#legacyStreamHasEnded = true;
+        this.#legacyStreamEnded();
+      });
+    }
     return response;
   }
 
@@ -138,6 +152,12 @@ export class WatchedFetch {
     const exchange = this.#exchanges.ofBody(body) ?? this.#exchanges.otherOfBody(body);
     if (exchange !== undefined) exchange.reached = whereItEnded(asked, response);
   }
+}
+
+function whenAborted(signal: AbortSignal | null | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 }
 
 function isEventStream({ headers }: Response): boolean {

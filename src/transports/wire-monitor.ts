@@ -10,8 +10,8 @@ import type { Reached } from '../evidence/failure.ts';
 import { answerLost, isAnswerLost } from './answer-lost.ts';
 import { AnswerStreams } from './answer-streams.ts';
 import { PARSER_GRACE_MS } from './body-end.ts';
-import type { JsonRpcMessage, SendOptions, TransportShape } from './client-shape.ts';
-import { Exchange, exchangeOf } from './exchange.ts';
+import { type JsonRpcMessage, retryMsOf, type SendOptions, type TransportShape } from './client-shape.ts';
+import { Exchange, exchangeOf, type TimedCall } from './exchange.ts';
 import { Exchanges } from './exchanges.ts';
 import { WatchedFetch } from './watched-fetch.ts';
 
@@ -35,6 +35,8 @@ export interface WireListener {
 export interface ServerHabits {
   /** It answers on the GET stream what it accepted with 202, or whose stream it ended. */
   answersOnListenStream: boolean;
+  /** It has opened a GET stream. */
+  offersListenStream: boolean;
 }
 
 /**
@@ -60,8 +62,10 @@ export class WireMonitor {
   messages = 0;
   readonly #listener: WireListener;
   readonly #exchanges = new Exchanges();
-  readonly #streams: AnswerStreams;
-  readonly #fetch: WatchedFetch;
+  readonly #habits: ServerHabits;
+  /** Made for a transport that takes our `fetch`. */
+  #streams: AnswerStreams | undefined;
+  #fetch: WatchedFetch | undefined;
   #transport: TransportShape | undefined;
   #begun = 0;
   #marked = 0;
@@ -71,13 +75,7 @@ export class WireMonitor {
 
   constructor(listener: WireListener, habits: ServerHabits) {
     this.#listener = listener;
-    this.#streams = new AnswerStreams({
-      exchanges: this.#exchanges,
-      habits,
-      settle: (exchange) => this.#settle(exchange),
-      suspected: () => listener.suspected(),
-    });
-    this.#fetch = new WatchedFetch(this.#exchanges, this.#streams, () => listener.streamEnded());
+    this.#habits = habits;
   }
 
   /** Requests that the host gave up and the server may still be working on. */
@@ -87,22 +85,28 @@ export class WireMonitor {
 
   /** What the server last asked with `Retry-After`, in milliseconds. */
   get retryAfterMs(): number {
-    return this.#fetch.retryAfterMs;
+    return this.#fetch?.retryAfterMs ?? 0;
   }
 
   /** A DELETE was answered with 2xx, 404 or 410. */
   get sessionEnded(): boolean {
-    return this.#fetch.sessionEnded;
+    return this.#fetch?.sessionEnded ?? false;
+  }
+
+  /** Why the stream of legacy SSE could not be had, where `fetch` failed. */
+  get legacyStreamError(): unknown {
+    return this.#fetch?.legacyStreamError;
   }
 
   /** Of the last redirect that nobody followed: origin and path, at most 200 printable characters. */
   get redirectTarget(): string | undefined {
-    return this.#fetch.redirectTarget;
+    return this.#fetch?.redirectTarget;
   }
 
-  begin(forward?: (token: string) => void): Exchange {
+  /** `limitMs`: for how long the call may take from its `startedAt` on. */
+  begin(forward?: (token: string) => void, call?: TimedCall, limitMs?: number): Exchange {
     this.inFlight++;
-    return new Exchange(++this.#begun, forward, this.#onEvent);
+    return new Exchange(++this.#begun, forward, this.#onEvent, call, limitMs);
   }
 
   /** `gaveUp`: it settled by a time-out or an abort, without an answer. */
@@ -110,6 +114,7 @@ export class WireMonitor {
     this.inFlight--;
     if (exchange.number <= this.#marked) this.inFlightBeforeMark--;
     exchange.settled = true;
+    if (exchange.stream !== undefined) this.#streams?.callEnded(exchange.stream);
     if (gaveUp && !exchange.answered) this.#exchanges.giveUp(exchange);
     else this.#exchanges.remove(exchange);
   }
@@ -138,8 +143,9 @@ export class WireMonitor {
   /** Sees every message that goes over this transport from now on. */
   watch(transport: TransportShape, { overHttp, tellsStreamEnd }: TransportTraits): void {
     this.#transport = transport;
-    this.#streams.sdkTellsEnd = tellsStreamEnd;
-    this.#fetch.answersComeWithPosts = transport.terminateSession !== undefined;
+    if (this.#streams !== undefined) this.#streams.sdkTellsEnd = tellsStreamEnd;
+    if (this.#fetch !== undefined)
+      this.#fetch.answersComeWithPosts = transport.terminateSession !== undefined;
     const { onmessage } = transport;
     transport.onmessage = (message: JsonRpcMessage, extra: unknown) => {
       this.#received(message);
@@ -168,12 +174,20 @@ export class WireMonitor {
 
   /** A `fetch` that sees what goes over the wire of a Streamable HTTP or legacy SSE transport. */
   watchFetch(base: typeof fetch, kind: 'http' | 'sse'): typeof fetch {
+    this.#streams ??= new AnswerStreams({
+      exchanges: this.#exchanges,
+      habits: this.#habits,
+      settle: (exchange) => this.#settle(exchange),
+      suspected: () => this.#listener.suspected(),
+      retryMs: () => retryMsOf(this.#transport),
+    });
+    this.#fetch ??= new WatchedFetch(this.#exchanges, this.#streams, () => this.#listener.streamEnded());
     return this.#fetch.over(base, kind);
   }
 
   /** Gives up the streams that are not resumed any more, and settles their calls: now, and when later ones end. */
   retire(how: Retirement): void {
-    this.#streams.retire(how);
+    this.#streams?.retire(how);
   }
 
   /** No answer can come on this transport any more. */
@@ -186,6 +200,7 @@ export class WireMonitor {
   /** Made once, so that a call does not pay for it. The SDK hands on the message of an event in the same tick. */
   readonly #onEvent = (exchange: Exchange) => {
     this.#reading = exchange;
+    if (exchange.settled) this.#streams?.callEnded(exchange.followed());
     queueMicrotask(() => {
       this.#reading = undefined;
     });
@@ -203,11 +218,11 @@ export class WireMonitor {
     if (exchange !== undefined) {
       // What fails after that (a next request, the client's own check) proves nothing about this one.
       if (message.result !== undefined) exchange.earlierLegMayHaveRun = true;
-      this.#streams.answered(exchange);
+      this.#streams?.answered(exchange, message.result !== undefined);
     }
     // The SDK takes any result for the end of what it reads, and does not resume that stream.
     if (this.#reading !== undefined && this.#reading !== exchange && message.result !== undefined) {
-      this.#streams.abandoned(this.#reading);
+      this.#streams?.abandoned(this.#reading);
     }
   }
 
@@ -234,8 +249,8 @@ export class WireMonitor {
   /** Told by SDK v2, for every stream that it will not resume; where it takes our `fetch`, more is known. */
   #requestStreamEnded(exchange: Exchange, requestId: JsonRpcMessage['id']): void {
     if (exchange.answered || exchange.requestId !== requestId) return;
-    if (this.#fetch.isUsed) {
-      this.#streams.abandoned(exchange);
+    if (this.#fetch?.isUsed) {
+      this.#streams?.abandoned(exchange);
       return;
     }
     setTimeout(() => {

@@ -111,7 +111,12 @@ it('case 49: half of a delay is random, and none is shorter than the server aske
   const { backoff } = runnableConnectionMachine.implementations.delays as unknown as {
     backoff: (facts: { context: Partial<ConnectionContext> }) => number;
   };
-  const context = { spawns: true, attempts: 3, initialBackoffMs: 100, maxBackoffMs: 10_000, retryAfterMs: 0 };
+  const settings = {
+    spawns: true,
+    initialBackoffMs: 100,
+    maxBackoffMs: 10_000,
+  } as ConnectionContext['settings'];
+  const context = { settings, attempts: 3, retryAfterMs: 0 };
   const random = vi.spyOn(Math, 'random');
   const delays = [0, 0.5, 0.75].map((value) => {
     random.mockReturnValue(value);

@@ -2,13 +2,15 @@
 import { describe, expect, it } from 'vitest';
 import { startProxy } from '../support/fault-proxy.ts';
 import { startServer } from '../support/http-server.ts';
-import { callTool, http, type OwnedRecipe, own, settled, stdio } from '../support/owned.ts';
+import { callTool, http, type OwnedRecipe, own, settled, sse, stdio } from '../support/owned.ts';
 import { refusingUrl } from '../support/refusing-url.ts';
 import { stdioServer } from '../support/stdio-server.ts';
 import { until } from '../support/until.ts';
 
 const recovery = { firstReadyMs: 100, windowMs: 60_000 };
 const MISSING = { name: 'ConnectionUnavailableError', code: 'unavailable', why: 'server-missing' };
+
+const noSuchHost = async () => new URL('http://no-such-host.invalid/mcp');
 
 const exits = (code: number, says = ''): OwnedRecipe => ({
   kind: 'stdio',
@@ -19,10 +21,12 @@ const exits = (code: number, says = ''): OwnedRecipe => ({
 
 describe('is told', () => {
   it.each([
-    ['refused', refusingUrl, 'unreachable'],
-    ['no such host', async () => new URL('http://no-such-host.invalid/mcp'), 'unreachable'],
-  ] as const)('%s', async (_name, url, cause) => {
-    await using owned = own(http(await url()), { recovery });
+    ['refused', http, refusingUrl, 'unreachable'],
+    ['refused, legacy SSE', sse, refusingUrl, 'unreachable'],
+    ['no such host', http, noSuchHost, 'unreachable'],
+    ['no such host, legacy SSE', sse, noSuchHost, 'unreachable'],
+  ] as const)('%s', async (_name, over, url, cause) => {
+    await using owned = own(over(await url()), { recovery });
     const both = await Promise.all([
       settled(callTool(owned, 'append', { key: 'x' })),
       settled(owned.handle.ready()),
@@ -107,6 +111,7 @@ describe('is not told', () => {
 
 describe('permanent: told at once, and not tried again by itself', () => {
   it.each<[string, OwnedRecipe]>([
+    ['a port that fetch blocks, legacy SSE', sse(new URL('http://127.0.0.1:6000/mcp'))],
     ['a port that fetch blocks', http(new URL('http://127.0.0.1:6000/mcp'))],
     ['exit code 126', exits(126)],
     ['exit code 127', exits(127)],

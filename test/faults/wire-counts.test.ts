@@ -39,7 +39,7 @@ afterEach(async () => {
 async function connect(): Promise<void> {
   monitor = new WireMonitor(
     { suspected() {}, streamEnded() {}, heard: () => void heard++ },
-    { answersOnListenStream: false },
+    { answersOnListenStream: false, offersListenStream: false },
   );
   transport = new StreamableHTTPClientTransport(server.url, {
     fetch: monitor.watchFetch(fetch, 'http') as never,
@@ -168,7 +168,7 @@ describe('outstanding', () => {
     };
     monitor = new WireMonitor(
       { suspected() {}, streamEnded() {}, heard() {} },
-      { answersOnListenStream: false },
+      { answersOnListenStream: false, offersListenStream: false },
     );
     await client.close();
     client = new Client(INFO);

@@ -8,11 +8,11 @@ import { stateName } from './state-name.ts';
  * that lets a dial go at once), and outside of `ready` and of `connecting` what is noted there: it is begun anew.
  */
 export function connectionKey({ status, value, context }: SnapshotFrom<typeof connectionMachine>): string {
-  const { attempts, retryAfterMs, generation, misses, missedProbes, suspicion, cause } = context;
-  const { recreate, wanted, dialsSinceStable, firstReadyIsOver, dialsWithoutServer } = context;
+  const { settings, attempts, retryAfterMs, generation, misses, suspicion, cause } = context;
+  const { wanted, dialsSinceStable, firstReadyIsOver, dialsWithoutServer } = context;
   const state = stateName(value);
   const noted = state.startsWith('ready')
-    ? { misses: Math.min(misses, missedProbes), slept: suspicion === 'host-slept' }
+    ? { misses: Math.min(misses, settings.missedProbes), slept: suspicion === 'host-slept' }
     : {};
   return JSON.stringify({
     status,
@@ -24,7 +24,7 @@ export function connectionKey({ status, value, context }: SnapshotFrom<typeof co
     ...(state.startsWith('connecting')
       ? { failed: cause !== null, firstReadyIsOver, dialsWithoutServer }
       : {}),
-    ...(recreate === 'eager' ? { wanted, dialsSinceStable } : {}),
+    ...(settings.recreate === 'eager' ? { wanted, dialsSinceStable } : {}),
     ...noted,
   });
 }

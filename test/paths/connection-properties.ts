@@ -12,7 +12,7 @@ export type ConnectionGraph = Graph<Snapshot>;
 
 const stateOf = ({ value }: Snapshot): string => stateName(value);
 const isReady = (snapshot: Snapshot): boolean => stateOf(snapshot).startsWith('ready');
-const isOwned = ({ context }: Snapshot): boolean => context.ownership === 'supervisor';
+const isOwned = ({ context }: Snapshot): boolean => context.settings.ownership === 'supervisor';
 const running = (snapshot: Snapshot, actors: readonly string[]): number =>
   snapshot.status === 'active'
     ? snapshot._nodes.flatMap(({ invoke }) => invoke).filter(({ src }) => actors.includes(String(src))).length
@@ -85,7 +85,8 @@ export const CONNECTION_PROPERTIES: readonly Property<ConnectionGraph>[] = [
       (edge) =>
         isOwned(edge.from) &&
         isLoss(edge) &&
-        (isReady(edge.to) || (stateOf(edge.to) === 'lost') !== (edge.from.context.recreate === 'on-demand')),
+        (isReady(edge.to) ||
+          (stateOf(edge.to) === 'lost') !== (edge.from.context.settings.recreate === 'on-demand')),
     ),
   },
   {
@@ -136,7 +137,7 @@ export const CONNECTION_PROPERTIES: readonly Property<ConnectionGraph>[] = [
   },
   {
     name: 'The dials never exceed the budget.',
-    counterexample: noConfiguration(({ context }) => context.attempts > context.maxAttempts),
+    counterexample: noConfiguration(({ context }) => context.attempts > context.settings.maxAttempts),
   },
   {
     name: 'Attempts are given back only by a stable period, an answer, a sign-in or the host’s own reconnect.',
@@ -188,7 +189,8 @@ export const CONNECTION_PROPERTIES: readonly Property<ConnectionGraph>[] = [
         const state = stateOf(snapshot);
         if (state !== 'lost' && !isRecovering(state)) continue;
         const limit =
-          3 * snapshot.context.maxAttempts + (state === 'lost' || state.startsWith('connecting') ? 1 : 0);
+          3 * snapshot.context.settings.maxAttempts +
+          (state === 'lost' || state.startsWith('connecting') ? 1 : 0);
         const steps = longestPath(moves, key, (end) => AT_REST.includes(stateOf(end)));
         if (steps === undefined || steps > limit) return `${key}: ${steps ?? 'no end, or another one'}`;
       }

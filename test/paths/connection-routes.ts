@@ -91,7 +91,7 @@ function isOnRoute({ value, context }: Snapshot, event: ConnectionEventName): bo
       // A call that was in flight when the connection closed demands it at once.
       return someCallNoticed === isBySomeCall;
     case 'recreating.backingOff':
-      if (someCallNoticed && context.recreate === 'eager' && !context.wanted) return isBySomeCall;
+      if (someCallNoticed && context.settings.recreate === 'eager' && !context.wanted) return isBySomeCall;
       // After a failed dial, it only changes the delay.
       return !isBySomeCall && (context.attempts === 0 || !event.startsWith('demand'));
     case 'recreating.opening':
@@ -109,9 +109,9 @@ const isAtRest = (snapshot: Snapshot): boolean =>
 /** The budget matters until it is spent, and is given back by all that leads out of `exhausted`. */
 const routeKey = (snapshot: Snapshot): string => {
   const state = stateOf(snapshot);
-  const { attempts, dialsSinceStable, wanted, recreate, misses, cause, generation } = snapshot.context;
+  const { settings, attempts, dialsSinceStable, wanted, misses, cause, generation } = snapshot.context;
   if (state.startsWith('exhausted')) return `${state} ${generation > 0}`;
-  const eager = recreate === 'eager' ? `${dialsSinceStable} ${wanted}` : '';
+  const eager = settings.recreate === 'eager' ? `${dialsSinceStable} ${wanted}` : '';
   const noticed = /^(lost|recreating.backingOff)$/.test(state) && cause;
   return `${state} ${attempts} ${eager} ${noticed} ${misses > 0}`;
 };
