@@ -150,7 +150,7 @@ const UNAVAILABLE_TEXT: Readonly<Record<UnavailableWhy, string>> = {
 const AFTER_DIALS: readonly UnavailableWhy[] = ['budget-spent', 'permanent', 'retry-after', 'server-missing'];
 
 /** With an `authProvider` no cool-down leads out of it. */
-const UNAUTHORIZED_TEXT = 'Provide valid credentials, then call reconnect().';
+const UNAUTHORIZED_TEXT = 'Mend what it says below, then call reconnect().';
 
 function unavailableText({ why, dialFailed, lastCause }: UnavailableFacts): string {
   if (!AFTER_DIALS.includes(why)) return UNAVAILABLE_TEXT[why];

@@ -11,6 +11,7 @@ export type {
 export type { ClientMethods } from './client-methods.ts';
 export type { Clock } from './clock.ts';
 export {
+  AuthorizationCallbackError,
   CallerOwnedConnectionLostError,
   ConnectionClosedError,
   ConnectionUnavailableError,

@@ -83,7 +83,8 @@ export class SignedFetch {
     try {
       return await this.#signIn.authorization.obtain(wanted, signal ?? undefined);
     } catch (error) {
-      if (!signal?.aborted) this.failure = await this.#errorOf(error);
+      // A session that cannot be ended is no reason to ask a person.
+      if (!signal?.aborted && wanted.mayAskPerson) this.failure = await this.#errorOf(error);
       return undefined;
     }
   }

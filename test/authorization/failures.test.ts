@@ -106,6 +106,29 @@ describe('in the midst of a session', () => {
     },
   );
 
+  it.each([
+    ['is not there', (res: ServerResponse) => res.destroy()],
+    ['answers HTTP 503', (res: ServerResponse) => res.writeHead(503).end()],
+    ['answers HTTP 429', (res: ServerResponse) => res.writeHead(429).end()],
+  ])(
+    'an authorization server that %s, and no refresh token: no page is opened that leads nowhere',
+    async (_, answer) => {
+      await using one = await connected();
+      provider.saveTokens({ access_token: 'gone', token_type: 'Bearer' });
+      authorization.intercept = (_req, res) => {
+        answer(res);
+        return true;
+      };
+      const { error } = await settled(one.handle.callTool({ name: 'read' }, undefined, { timeout: 5_000 }));
+      expect(error).toBeInstanceOf(Error);
+      expect(error).not.toHaveProperty('evidence');
+      expect(provider.tabs).toHaveLength(1);
+      authorization.intercept = undefined;
+      await one.handle.callTool({ name: 'read' });
+      expect([one.handle.generation, provider.tabs.length]).toEqual([1, 2]);
+    },
+  );
+
   it.each(FINAL)('%s: the call fails as in the SDK, and the session stays', async (code) => {
     await using one = await expired();
     tokenEndpoint(says(400, { error: code, error_description: 'no' }));

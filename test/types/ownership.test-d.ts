@@ -25,6 +25,7 @@ const low = supervisor.adoptSession('low', v1);
 expectTypeOf(owned).toEqualTypeOf<OwnedConnection>();
 expectTypeOf(owned.ownership).toEqualTypeOf<'supervisor'>();
 expectTypeOf(owned.reconnect).toEqualTypeOf<() => Promise<void>>();
+expectTypeOf(owned.finishAuth).parameters.toEqualTypeOf<[callback: string | URL | URLSearchParams]>();
 expectTypeOf(owned).not.toHaveProperty('replace');
 // @ts-expect-error an owned connection has nothing to replace
 owned.replace(v1);
@@ -33,6 +34,7 @@ owned.replace(v1);
 expectTypeOf(mine).toExtend<CallerOwnedConnection<never>>();
 expectTypeOf(mine.ownership).toEqualTypeOf<'caller-client' | 'caller-session'>();
 expectTypeOf(mine).not.toHaveProperty('reconnect');
+expectTypeOf(mine).not.toHaveProperty('finishAuth');
 expectTypeOf(low).not.toHaveProperty('reconnect');
 expectTypeOf(mine.replace).returns.resolves.toEqualTypeOf<void>();
 void mine.replace(v1);
