@@ -67,7 +67,8 @@ export class Calls {
         awaitsSignIn: signIn?.isAwaited === true,
       }),
       lastDial: () => generations.line.lastDial,
-      signInError: () => (actor.state === 'exhausted' ? signIn?.error : undefined),
+      signInError: () =>
+        actor.state === 'exhausted' || signIn?.isRequired === true ? signIn?.error : undefined,
       delayedBy: () => actor.delayedBy,
       policyOf: (call) => this.#policyOf(call),
       demand: (operation) => this.#demand(operation),

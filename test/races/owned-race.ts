@@ -7,6 +7,7 @@ import {
   createSupervisor,
   type OwnedConnection,
 } from '../../src/index.ts';
+import { DELETE_LIMIT_MS } from '../../src/retirement.ts';
 import { Budget } from './budget.ts';
 import { OF_THE_TOOL } from './calls.ts';
 import { cutBy } from './counting-server.ts';
@@ -19,6 +20,8 @@ import type { World } from './world.ts';
 const RECOVERY = { windowMs: 150, stableMs: 150, coolDownMs: 120, initialBackoffMs: 20, maxBackoffMs: 60 };
 
 const TIMEOUTS = { connectTimeoutMs: 80, drainTimeoutMs: 50, closeTimeoutMs: 50 };
+/** Its calls, its DELETE and its close, as long as they may take. */
+const RETIREMENT_MS = TIMEOUTS.drainTimeoutMs + DELETE_LIMIT_MS + TIMEOUTS.closeTimeoutMs;
 
 interface Dial {
   readonly generation: number;
@@ -159,7 +162,9 @@ export class OwnedRace extends Race {
 
   #wrongWithClients(kept: Dial | undefined): string | undefined {
     for (const dial of this.#dials.filter(({ returned }) => returned)) {
-      const { closes, transport, taken } = dial;
+      const { closes, transport, taken, retiredAt } = dial;
+      // A heartbeat may have lost it just now.
+      if (Date.now() - retiredAt < RETIREMENT_MS) continue;
       // One that had lost its connection before it could be taken needs no close.
       const atLeast = dial === kept || !taken ? 0 : 1;
       if (closes < atLeast || closes > (dial === kept ? 0 : 1))
