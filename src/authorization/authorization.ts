@@ -133,7 +133,8 @@ export class Authorization {
     if (!code) throw new CallbackRefused('it has neither a code nor an error');
     login.isBeingFinished = true;
     // The host may be quick, and the flow that began the login not yet done with that.
-    await this.#running?.done.catch(() => {});
+    while (this.#running !== undefined) await this.#running.done.catch(() => {});
+    if (login.state !== 'open') throw new CallbackRefused('its login has ended');
     await this.#run(login.parts.serverUrl, this.#exchange(login, code));
   }
 

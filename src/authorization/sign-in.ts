@@ -126,15 +126,17 @@ export class SignIn {
   /** A request of this connection needs it. */
   needs(login: Login, generation: number, needed: object): void {
     this.#needed = needed;
-    if (this.#login !== login) {
+    const isNew = this.#login !== login;
+    if (isNew) {
       this.#login = login;
       this.#wasTold = false;
       const changed = () => this.#changed();
       login.asked.then(changed);
       login.ended.then(() => (login.state === 'finished' ? this.#listener.authorized() : changed()), changed);
     }
-    if (this.#wasTold || login.state !== 'open') return;
-    this.#wasTold = this.#listener.isHeard();
+    const isHeard = this.#listener.isHeard();
+    if (this.#wasTold || login.state !== 'open' || !(isNew || isHeard)) return;
+    this.#wasTold = isHeard;
     this.#listener.required(login.parts.url, generation);
   }
 

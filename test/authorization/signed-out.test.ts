@@ -169,6 +169,35 @@ it('tokens that cannot be read harm no session', async () => {
   expect([one.handle.generation, server.seen.sessions.size]).toEqual([1, 1]);
 });
 
+it('nor do those that fail only when they are read once more', async () => {
+  provider.saveTokens(await tokensFromElsewhere());
+  await using one = own({ kind: 'http', url: server.url, authProvider: provider });
+  await one.handle.ready();
+  await until(() => server.seen.admitted.includes('GET'));
+  server.expire();
+  const { tokens } = provider;
+  const locked = new Error('the keychain is locked');
+  let reads = 0;
+  provider.tokens = () => {
+    if (reads++ > 0) throw locked;
+    return tokens.call(provider);
+  };
+  const { error } = await settled(one.handle.callTool({ name: 'read' }));
+  expect(error).toBe(locked);
+  provider.tokens = tokens;
+  await one.handle.callTool({ name: 'read' });
+  expect([one.handle.generation, server.seen.admitted.includes('ping')]).toEqual([1, false]);
+});
+
+it('with a listener that comes late the next call waits', async () => {
+  await using one = await signedOut();
+  one.handle.on('authorization-required', () => {});
+  const call = settled(one.handle.callTool({ name: 'read' }, undefined, { timeout: 5_000 }));
+  await one.handle.finishAuth(await authorization.signIn(provider.tabs[0] as URL));
+  expect((await call).error).toBeUndefined();
+  expect(provider.tabs).toHaveLength(1);
+});
+
 it('without a provider there is no login to be spared: one trial in each cool-down, on demand', async () => {
   await using one = own({ kind: 'http', url: server.url, headers: { authorization: 'Bearer wrong' } });
   await until(() => one.handle.state === 'exhausted');
