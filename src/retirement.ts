@@ -26,6 +26,9 @@ export const DELETE_LIMIT_MS = 1_000;
  */
 const LINGER_MS = 250;
 
+/** A server notices the end of a stream a moment after it, and may read the next request before that. */
+const STREAM_END_MS = 50;
+
 export interface Ending {
   /** The next generation may begin. Rejects with `ProcessNotEndedError`. */
   readonly cleared: Promise<unknown>;
@@ -96,7 +99,7 @@ export async function makeWay(generation: OwnedGeneration): Promise<void> {
 }
 
 /** Its session lives as long as its stream. */
-function isLegacySse({ overHttp, transport }: OwnedGeneration): boolean {
+export function isLegacySse({ overHttp, transport }: OwnedGeneration): boolean {
   return overHttp && transport?.terminateSession === undefined;
 }
 
@@ -117,6 +120,7 @@ async function closeClient(generation: OwnedGeneration, limitMs: number): Promis
     await (client as unknown as ClientShape).close();
     // A client that lost its transport does not close it.
     await transport?.close();
+    if (isLegacySse(generation)) await new Promise((resolve) => setTimeout(resolve, STREAM_END_MS));
   }, limitMs);
   generation.closed = true;
 }

@@ -95,15 +95,17 @@ const FIELDS: Readonly<Record<string, Check>> = {
 };
 
 /** What holds fields of the list itself. `error` is the outcome of a dial, `output` that of a probe. */
-const HOLDERS = ['settings', 'evidence', 'operation', 'silence', 'output', 'error'] as const;
+const HOLDERS = ['evidence', 'operation', 'silence', 'output', 'error'] as const;
 
 export type Allowed = Readonly<Record<string, unknown>>;
 
 export function allowed(value: unknown): Allowed {
   const source = Object(value) as Record<string, unknown>;
+  // Of a connection's context, what does not change stands apart.
+  const settings = Object(source.settings) as Record<string, unknown>;
   const kept: Record<string, unknown> = {};
   for (const [field, mayLeave] of Object.entries(FIELDS)) {
-    const found = source[field];
+    const found = source[field] ?? settings[field];
     if (found !== undefined && mayLeave(found)) kept[field] = found;
   }
   for (const holder of HOLDERS) {

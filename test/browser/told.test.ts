@@ -83,7 +83,7 @@ it('the way that a connection took begins where it rested', async () => {
     { state: 'ready.steady', event: '' },
     { state: 'lost', event: 'lost' },
     { state: 'recreating.backingOff', event: 'demand' },
-    { state: 'recreating.retiring', event: 'after backoff' },
+    { state: 'recreating.retiring', event: 'always' },
     { state: 'recreating.opening', event: 'retire done' },
     { state: 'ready.steady', event: 'open done' },
   ]);
