@@ -92,7 +92,10 @@ export class SignIn {
 
   /** Something is under way that may bring other tokens, so whoever needs them may wait. */
   get isAwaited(): boolean {
-    return this.#isReading || (this.#login?.state === 'open' && this.#canBeFinished(this.#login));
+    if (this.#isReading || this.#login === undefined) return this.#isReading;
+    // A person may have been quicker than the dial was to fail.
+    const { state } = this.#login;
+    return state === 'finished' || (state === 'open' && this.#canBeFinished(this.#login));
   }
 
   /** For a new dial. */

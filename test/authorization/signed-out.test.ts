@@ -92,6 +92,22 @@ it('in the midst of a session too, and calls that wait for the login go on', asy
   expect([provider.tabs.length, one.handle.generation]).toEqual([1, 1]);
 });
 
+it.each(['http', 'sse'] as const)(
+  '%s: a host that has them at once is quicker than the dial is to fail',
+  async (kind) => {
+    const tokens = await tokensFromElsewhere();
+    provider = new HostProvider({
+      client: CLIENT,
+      redirectUrl: REDIRECT_URL,
+      ask: () => provider.saveTokens(tokens),
+    });
+    const url = kind === 'http' ? server.url : server.sseUrl;
+    await using one = own({ kind, url, authProvider: provider });
+    await Promise.all([one.handle.ready(), one.handle.callTool({ name: 'read' })]);
+    expect([provider.tabs.length, server.seen.ran.length]).toEqual([1, 1]);
+  },
+);
+
 it('ready() takes them too', async () => {
   await using one = await signedOut();
   provider.saveTokens(await tokensFromElsewhere());
