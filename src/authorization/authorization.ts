@@ -122,18 +122,16 @@ export class Authorization {
    */
   async finish(callback: Callback): Promise<void> {
     const { login } = this;
-    if (login === undefined || login.isBeingFinished) {
-      throw new CallbackRefused('no login is in progress that waits for it');
-    }
+    if (login === undefined) throw new CallbackRefused('no login is in progress that waits for it');
     const params = callbackParams(callback);
     const { url, discovered } = login.parts;
     if (params !== undefined) checkCallback(params, url, discovered?.authorizationServerMetadata);
     if (params?.has('error')) throw await this.#refused(login, params);
     const code = params === undefined ? String(callback) : params.get('code');
     if (!code) throw new CallbackRefused('it has neither a code nor an error');
-    login.isBeingFinished = true;
-    // The host may be quick, and the flow that began the login not yet done with that.
-    await this.#running?.done.catch(() => {});
+    // The flow that began the login may not be done with that, or another callback may be exchanged.
+    while (this.#running !== undefined) await this.#running.done.catch(() => {});
+    if (login.state !== 'open') throw new CallbackRefused('its login has ended');
     await this.#run(login.parts.serverUrl, this.#exchange(login, code));
   }
 
@@ -174,8 +172,7 @@ export class Authorization {
       await exchangeCode(this.provider, login.parts, code);
     } catch (error) {
       // The code may still be good.
-      if (signInFailure(error)?.cause === 'authorization-unavailable') login.isBeingFinished = false;
-      else this.abandon(login, error);
+      if (signInFailure(error)?.cause !== 'authorization-unavailable') this.abandon(login, error);
       throw error;
     }
     await this.#finished(login);

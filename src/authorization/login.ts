@@ -20,8 +20,6 @@ export class Login {
   /** Resolves when the host has asked the person: from then on somebody has to call `finishAuth`. */
   readonly asked: Promise<void>;
   isAsked = false;
-  /** A callback is being exchanged: there is no second one. */
-  isBeingFinished = false;
   /** Superseded: the host has asked for another one. */
   state: 'open' | 'finished' | 'failed' | 'superseded' = 'open';
   /** What ended it, if it failed. */

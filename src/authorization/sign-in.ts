@@ -92,9 +92,10 @@ export class SignIn {
 
   /** Something is under way that may bring other tokens, so whoever needs them may wait. */
   get isAwaited(): boolean {
-    // A login that was finished before its dial had failed: the next dial is about to begin.
-    if (this.#isReading || this.#login?.state === 'finished') return true;
-    return this.#login?.state === 'open' && this.#canBeFinished(this.#login);
+    if (this.#isReading || this.#login === undefined) return this.#isReading;
+    // A person may have been quicker than the dial was to fail.
+    const { state } = this.#login;
+    return state === 'finished' || (state === 'open' && this.#canBeFinished(this.#login));
   }
 
   /** For a new dial. */
@@ -128,15 +129,17 @@ export class SignIn {
   /** A request of this connection needs it. */
   needs(login: Login, generation: number, needed: object): void {
     this.#needed = needed;
-    if (this.#login !== login) {
+    const isNew = this.#login !== login;
+    if (isNew) {
       this.#login = login;
       this.#wasTold = false;
       const changed = () => this.#changed();
       login.asked.then(changed);
       login.ended.then(() => (login.state === 'finished' ? this.#listener.authorized() : changed()), changed);
     }
-    if (this.#wasTold || login.state !== 'open') return;
-    this.#wasTold = this.#listener.isHeard();
+    const isHeard = this.#listener.isHeard();
+    if (this.#wasTold || login.state !== 'open' || !(isNew || isHeard)) return;
+    this.#wasTold = isHeard;
     this.#listener.required(login.parts.url, generation);
   }
 

@@ -12,7 +12,7 @@ import { sdkAuth } from './flow.ts';
 import type { Refusal } from './grants.ts';
 import { HeldRequest } from './held-request.ts';
 import type { SignIn } from './sign-in.ts';
-import { ofSignIn } from './sign-in-errors.ts';
+import { ofSignIn, signInFailure } from './sign-in-errors.ts';
 
 /** What is known of the requests of a generation, by their bodies. */
 export interface RequestFacts {
@@ -130,7 +130,10 @@ export class SignedFetch {
   }
 
   async #errorOf(error: unknown): Promise<object> {
-    if (!(error instanceof LoginNeeded)) return error as object;
+    if (!(error instanceof LoginNeeded)) {
+      // The host's provider may throw too.
+      return signInFailure(error) === undefined ? ofSignIn(error, 'unauthorized') : (error as object);
+    }
     const { UnauthorizedError } = await sdkAuth();
     const needed = ofSignIn(new UnauthorizedError(), 'authorization-required');
     this.#signIn.needs(error.login, this.#generation, needed);

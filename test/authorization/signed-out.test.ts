@@ -92,6 +92,22 @@ it('in the midst of a session too, and calls that wait for the login go on', asy
   expect([provider.tabs.length, one.handle.generation]).toEqual([1, 1]);
 });
 
+it.each(['http', 'sse'] as const)(
+  '%s: a host that has them at once is quicker than the dial is to fail',
+  async (kind) => {
+    const tokens = await tokensFromElsewhere();
+    provider = new HostProvider({
+      client: CLIENT,
+      redirectUrl: REDIRECT_URL,
+      ask: () => provider.saveTokens(tokens),
+    });
+    const url = kind === 'http' ? server.url : server.sseUrl;
+    await using one = own({ kind, url, authProvider: provider });
+    await Promise.all([one.handle.ready(), one.handle.callTool({ name: 'read' })]);
+    expect([provider.tabs.length, server.seen.ran.length]).toEqual([1, 1]);
+  },
+);
+
 it('ready() takes them too', async () => {
   await using one = await signedOut();
   provider.saveTokens(await tokensFromElsewhere());
@@ -167,6 +183,35 @@ it('tokens that cannot be read harm no session', async () => {
   provider.tokens = tokens;
   await one.handle.callTool({ name: 'read' });
   expect([one.handle.generation, server.seen.sessions.size]).toEqual([1, 1]);
+});
+
+it('nor do those that fail only when they are read once more', async () => {
+  provider.saveTokens(await tokensFromElsewhere());
+  await using one = own({ kind: 'http', url: server.url, authProvider: provider });
+  await one.handle.ready();
+  await until(() => server.seen.admitted.includes('GET'));
+  server.expire();
+  const { tokens } = provider;
+  const locked = new Error('the keychain is locked');
+  let reads = 0;
+  provider.tokens = () => {
+    if (reads++ > 0) throw locked;
+    return tokens.call(provider);
+  };
+  const { error } = await settled(one.handle.callTool({ name: 'read' }));
+  expect(error).toBe(locked);
+  provider.tokens = tokens;
+  await one.handle.callTool({ name: 'read' });
+  expect([one.handle.generation, server.seen.admitted.includes('ping')]).toEqual([1, false]);
+});
+
+it('with a listener that comes late the next call waits', async () => {
+  await using one = await signedOut();
+  one.handle.on('authorization-required', () => {});
+  const call = settled(one.handle.callTool({ name: 'read' }, undefined, { timeout: 5_000 }));
+  await one.handle.finishAuth(await authorization.signIn(provider.tabs[0] as URL));
+  expect((await call).error).toBeUndefined();
+  expect(provider.tabs).toHaveLength(1);
 });
 
 it('without a provider there is no login to be spared: one trial in each cool-down, on demand', async () => {

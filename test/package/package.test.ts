@@ -14,6 +14,7 @@ beforeAll(() => {
 afterAll(() => built[Symbol.dispose]());
 
 const EXPORTS = [
+  'AuthorizationCallbackError',
   'CallerOwnedConnectionLostError',
   'ConnectionClosedError',
   'ConnectionUnavailableError',
