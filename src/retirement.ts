@@ -99,7 +99,7 @@ export async function makeWay(generation: OwnedGeneration): Promise<void> {
 }
 
 /** Its session lives as long as its stream. */
-export function isLegacySse({ overHttp, transport }: OwnedGeneration): boolean {
+function isLegacySse({ overHttp, transport }: OwnedGeneration): boolean {
   return overHttp && transport?.terminateSession === undefined;
 }
 
@@ -120,7 +120,8 @@ async function closeClient(generation: OwnedGeneration, limitMs: number): Promis
     await (client as unknown as ClientShape).close();
     // A client that lost its transport does not close it.
     await transport?.close();
-    if (isLegacySse(generation)) await new Promise((resolve) => setTimeout(resolve, STREAM_END_MS));
+    if (generation.monitor.legacyStreamBegan)
+      await new Promise((resolve) => setTimeout(resolve, STREAM_END_MS));
   }, limitMs);
   generation.closed = true;
 }

@@ -24,6 +24,8 @@ export class WatchedFetch {
   readonly #exchanges: Exchanges;
   readonly #streams: AnswerStreams;
   readonly #legacyStreamEnded: () => void;
+  /** On legacy SSE the server has begun a session. */
+  legacyStreamBegan = false;
   #legacyStreamHasEnded = false;
   /** Why the stream of legacy SSE could not be had: the SDK keeps the words of it, and neither code nor cause. */
   legacyStreamError: unknown;
@@ -130,6 +132,7 @@ export class WatchedFetch {
     this.#noteRedirect(asked, response);
     this.#noteRetryAfter(response);
     if (response.ok && response.body) {
+      this.legacyStreamBegan = true;
       whenReadBodyEnds(response.body, () => {
         this.#legacyStreamHasEnded = true;
         this.#legacyStreamEnded();

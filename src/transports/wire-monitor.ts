@@ -97,6 +97,11 @@ export class WireMonitor {
     return this.#fetch?.sessionEnded ?? false;
   }
 
+  /** On legacy SSE: the stream, which is the session, was opened. */
+  get legacyStreamBegan(): boolean {
+    return this.#fetch?.legacyStreamBegan ?? false;
+  }
+
   /** Why the stream of legacy SSE could not be had, where `fetch` failed. */
   get legacyStreamError(): unknown {
     return this.#fetch?.legacyStreamError;
