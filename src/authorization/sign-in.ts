@@ -92,10 +92,9 @@ export class SignIn {
 
   /** Something is under way that may bring other tokens, so whoever needs them may wait. */
   get isAwaited(): boolean {
-    if (this.#isReading || this.#login === undefined) return this.#isReading;
-    // A person may have been quicker than the dial was to fail.
-    const { state } = this.#login;
-    return state === 'finished' || (state === 'open' && this.#canBeFinished(this.#login));
+    // A login that was finished before its dial had failed: the next dial is about to begin.
+    if (this.#isReading || this.#login?.state === 'finished') return true;
+    return this.#login?.state === 'open' && this.#canBeFinished(this.#login);
   }
 
   /** For a new dial. */
