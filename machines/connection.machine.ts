@@ -370,9 +370,13 @@ export function delayMs(
   return Math.min(maxBackoffMs, initialBackoffMs * growth) * share;
 }
 
-/** How long demands are refused, in milliseconds. */
-export function coolDownMs(context: ConnectionContext): number {
-  return Math.max(context.settings.coolDownMs, context.retryAfterMs);
+/**
+ * How long demands are refused, in milliseconds; `random` is 0 to 1. A tenth of our own time is random, so that
+ * connections that were given up together are not tried together; what the server asked for is waited out.
+ */
+export function coolDownMs({ settings, retryAfterMs }: ConnectionContext, random: number): number {
+  const asked = retryAfterMs === 0 ? 0 : retryAfterMs + (1 - random) * settings.initialBackoffMs;
+  return Math.max(settings.coolDownMs * (1 - random / 10), asked);
 }
 
 function missing(part: string): never {
@@ -505,7 +509,7 @@ export const connectionMachine = setup({
     stable: ({ context }) => context.settings.stableMs,
     firstReady: ({ context }) => Math.min(context.settings.firstReadyMs, context.settings.windowMs),
     /** The upper bound; `src/` supplies the randomness. */
-    coolDown: ({ context }) => coolDownMs(context),
+    coolDown: ({ context }) => coolDownMs(context, 0),
     probeDistance: ({ context }) =>
       Math.min(
         context.settings.busySilenceMs,

@@ -58,8 +58,7 @@ export const runnableConnectionMachine = connectionMachine.provide({
   delays: {
     backoff: ({ context, system }) =>
       backoffMs(context, context.attempts === 0 ? firstDelayShare(system) : Math.random()),
-    // Connections that were given up together are not tried together.
-    coolDown: ({ context }) => coolDownMs(context) * (1 - Math.random() / 10),
+    coolDown: ({ context }) => coolDownMs(context, Math.random()),
   },
 });
 

@@ -194,6 +194,8 @@ describe.each(HANDLES)('$name', ({ sdk, session, make }) => {
   });
 
   it('refuses a timeout that is none, and sends nothing', async () => {
+    // The time-outs before have made it ask for a sign of life.
+    await until(() => handle.status.suspectSince === undefined, { what: 'the answer to the last probe' });
     const pings = server.ledger.requests('ping');
     for (const timeout of [-1, Number.NaN]) {
       const error = await rejection(handle.ping({ timeout }));

@@ -1,7 +1,7 @@
 // Invariants of machines/connection.machine.ts that need time or several steps: 4 (one dial at a time, aborted on
 // leaving, after the end of the old generation), 5 (attempts), 6 (generations), 8 (nothing after close).
 import { expect, it } from 'vitest';
-import { backoffMs } from '../../machines/connection.machine.ts';
+import { backoffMs, coolDownMs } from '../../machines/connection.machine.ts';
 import { ConnectionDriver, RETRYABLE } from './connection-driver.ts';
 
 it('5: attempts are not given back on entering ready, so a flapping server is not dialled for ever', async () => {
@@ -127,6 +127,13 @@ it('5: over a network no delay is more than a quarter of the time since the serv
     expect(longestMs).toBeLessThan(200.001 + passedMs / 4);
     passedMs += backoffMs({ ...context, attempts }, 0);
   }
+});
+
+it('5: a tenth of a cool-down is random, and none is shorter than the server asked', () => {
+  const { context } = new ConnectionDriver();
+  expect([0, 0.5, 1].map((random) => coolDownMs(context, random))).toEqual([10_000, 9_500, 9_000]);
+  const asked = { ...context, retryAfterMs: 20_000 };
+  expect([0, 0.5, 1].map((random) => coolDownMs(asked, random))).toEqual([20_100, 20_050, 20_000]);
 });
 
 it('5: reconnect() tries at once, with a whole budget', async () => {

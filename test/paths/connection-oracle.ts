@@ -129,14 +129,15 @@ export class ConnectionOracle {
    * much for a process; or up to 100 ms more than what the server asked for.
    */
   get backoffMs(): number {
+    if (this.#askedMs > this.#input.windowMs) return Number.NaN;
     if (this.#askedMs > 0) return this.#askedMs + 100;
     const grows = this.#input.spawns ? [100, 100, 200, 400] : [100, 100, 112.5, 126.5625];
     return grows[this.#counted] ?? Number.NaN;
   }
 
-  /** How long demands are refused: 10 s, or as long as the server asked to wait. */
+  /** How long demands are refused: 10 s, or as long as the server asked to wait, and up to 100 ms. */
   get coolDownMs(): number {
-    return Math.max(10_000, this.#askedMs);
+    return Math.max(10_000, this.#askedMs > 0 ? this.#askedMs + 100 : 0);
   }
 
   /** It is time to say that no server is there. */
