@@ -303,7 +303,7 @@ function isLostBySilence(context: ConnectionContext, silence: SilenceFacts | und
 }
 
 /** Nobody can wait for what comes later. */
-const MAX_RETRY_AFTER_MS = 600_000;
+export const MAX_RETRY_AFTER_MS = 600_000;
 
 /** What a server that is there, and has forgotten the session, has said. */
 const SAID_BY_THE_SERVER: readonly (Cause | null)[] = [

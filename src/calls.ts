@@ -1,4 +1,5 @@
 /** What becomes of the calls of one connection: sent, waiting, judged when they fail, sent again or settled. */
+import { MAX_RETRY_AFTER_MS } from '../machines/connection.machine.ts';
 import type { OperationInput } from '../machines/operation.machine.ts';
 import {
   type Cause,
@@ -256,7 +257,8 @@ export class Calls {
 }
 
 function notDialledBefore(lastDial: FailedDial | undefined): number {
-  return lastDial === undefined || lastDial.retryAfterMs === 0 ? 0 : lastDial.at + lastDial.retryAfterMs;
+  if (lastDial === undefined || lastDial.retryAfterMs === 0) return 0;
+  return lastDial.at + Math.min(MAX_RETRY_AFTER_MS, lastDial.retryAfterMs);
 }
 
 function handOver(
