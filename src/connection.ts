@@ -169,7 +169,7 @@ export class Connection extends ClientMethodsBase {
     signal?.throwIfAborted();
     if (this.state === 'ready') return;
     this.#calls.wantConnection();
-    // Nothing leads out of these by itself.
+    // What leads out of these by itself (a login, a cool-down) may take any time.
     const settled = SETTLED.includes(this.state) ? this.state : this.#actor.next(...SETTLED);
     await keepingProcess(this.#settledAs(settled, signal));
   }

@@ -35,12 +35,9 @@ export function endingError(
   ending: Ending,
 ): unknown {
   const { connection, ownership, generation, call, sent, error, evidence } = ending;
-  if (
-    (state === 'timed-out' || state === 'unavailable') &&
-    unavailability !== 'closed' &&
-    evidence?.execution !== 'unknown'
-  ) {
-    if (ending.signInError !== undefined) return ending.signInError;
+  const waitedInVain = state === 'timed-out' || (state === 'unavailable' && unavailability !== 'closed');
+  if (waitedInVain && evidence?.execution !== 'unknown' && ending.signInError !== undefined) {
+    return ending.signInError;
   }
   const operation = { method: call.spec.method, kind: call.spec.kind };
   const facts = { connection, ownership, generation, operation, sent };
