@@ -1,34 +1,17 @@
 // What an authorization server can answer, or not answer, in the midst of a session and at a dial.
 import type { ServerResponse } from 'node:http';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  type AuthorizationServer,
-  authorizationServer,
-  CLIENT,
-  REDIRECT_URL,
-} from '../support/authorization-server.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { expectNoCrashes } from '../support/crashes.ts';
-import { type HostProvider, hostProvider } from '../support/host-provider.ts';
 import { own, settled } from '../support/owned.ts';
-import { type ProtectedServer, protectedServer } from '../support/protected-server.ts';
+import { authorization, provider, server } from '../support/signing-in.ts';
 import { until } from '../support/until.ts';
 
 expectNoCrashes();
 
-let authorization: AuthorizationServer;
-let server: ProtectedServer;
-let provider: HostProvider;
 /** Requests to the token endpoint. */
 let asked: number;
-beforeEach(async () => {
-  authorization = await authorizationServer();
-  server = await protectedServer(authorization);
-  provider = hostProvider({ client: CLIENT, redirectUrl: REDIRECT_URL, scope: 'read' });
+beforeEach(() => {
   asked = 0;
-});
-afterEach(async () => {
-  await server[Symbol.asyncDispose]();
-  await authorization[Symbol.asyncDispose]();
 });
 
 function connect() {

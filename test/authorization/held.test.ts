@@ -1,36 +1,19 @@
 // A call whose request was refused waits for the sign-in. Nobody runs it meanwhile, and its wait says nothing else.
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import {
-  type AuthorizationServer,
-  authorizationServer,
-  CLIENT,
-  REDIRECT_URL,
-} from '../support/authorization-server.ts';
+import { beforeEach, expect, it } from 'vitest';
 import { expectNoCrashes } from '../support/crashes.ts';
 import { type Deferred, deferred } from '../support/deferred.ts';
-import { type HostProvider, hostProvider } from '../support/host-provider.ts';
 import { own, settled } from '../support/owned.ts';
-import { type ProtectedServer, protectedServer } from '../support/protected-server.ts';
+import { authorization, provider, server } from '../support/signing-in.ts';
 import { until } from '../support/until.ts';
 
 expectNoCrashes();
 
-let authorization: AuthorizationServer;
-let server: ProtectedServer;
-let provider: HostProvider;
 /** The refresh goes on when it resolves. */
 let refreshing: Deferred<void>;
 let asked: number;
-beforeEach(async () => {
-  authorization = await authorizationServer();
-  server = await protectedServer(authorization);
-  provider = hostProvider({ client: CLIENT, redirectUrl: REDIRECT_URL, scope: 'read' });
+beforeEach(() => {
   refreshing = deferred();
   asked = 0;
-});
-afterEach(async () => {
-  await server[Symbol.asyncDispose]();
-  await authorization[Symbol.asyncDispose]();
 });
 
 /** Ready, with a token that has expired, and a refresh that takes as long as is wanted. */

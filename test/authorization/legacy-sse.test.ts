@@ -1,32 +1,15 @@
 // The sign-in of a connection over HTTP+SSE, whose every answer comes on one stream.
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import {
-  type AuthorizationServer,
-  authorizationServer,
-  CLIENT,
-  REDIRECT_URL,
-} from '../support/authorization-server.ts';
+import { beforeEach, expect, it } from 'vitest';
 import { expectNoCrashes } from '../support/crashes.ts';
-import { type HostProvider, hostProvider } from '../support/host-provider.ts';
 import { own, settled } from '../support/owned.ts';
-import { type ProtectedServer, protectedServer } from '../support/protected-server.ts';
+import { authorization, provider, server } from '../support/signing-in.ts';
 import { until } from '../support/until.ts';
 
 expectNoCrashes();
 
-let authorization: AuthorizationServer;
-let server: ProtectedServer;
-let provider: HostProvider;
-beforeEach(async () => {
-  authorization = await authorizationServer();
-  server = await protectedServer(authorization);
+beforeEach(() => {
   server.scopeOfTool.set('write', 'write');
-  provider = hostProvider({ client: CLIENT, redirectUrl: REDIRECT_URL, scope: 'read' });
-});
-afterEach(async () => {
-  await server[Symbol.asyncDispose]();
-  await authorization[Symbol.asyncDispose]();
 });
 
 function connect() {

@@ -1,31 +1,12 @@
 // Expired tokens, of a real authorization server whose refresh tokens rotate: one flow at a time for one provider.
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import {
-  type AuthorizationServer,
-  authorizationServer,
-  CLIENT,
-  REDIRECT_URL,
-} from '../support/authorization-server.ts';
+import { expect, it } from 'vitest';
 import { expectNoCrashes } from '../support/crashes.ts';
-import { type HostProvider, hostProvider } from '../support/host-provider.ts';
 import { own, settled } from '../support/owned.ts';
-import { type ProtectedServer, protectedServer } from '../support/protected-server.ts';
+import { protectedServer } from '../support/protected-server.ts';
+import { authorization, provider, server } from '../support/signing-in.ts';
 import { until } from '../support/until.ts';
 
 expectNoCrashes();
-
-let authorization: AuthorizationServer;
-let server: ProtectedServer;
-let provider: HostProvider;
-beforeEach(async () => {
-  authorization = await authorizationServer();
-  server = await protectedServer(authorization);
-  provider = hostProvider({ client: CLIENT, redirectUrl: REDIRECT_URL, scope: 'read' });
-});
-afterEach(async () => {
-  await server[Symbol.asyncDispose]();
-  await authorization[Symbol.asyncDispose]();
-});
 
 function connect(url = server.url) {
   const owned = own({ kind: 'http', url, authProvider: provider });

@@ -1,30 +1,13 @@
 // A tool that needs a further scope: HTTP 403 with insufficient_scope.
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import {
-  type AuthorizationServer,
-  authorizationServer,
-  CLIENT,
-  REDIRECT_URL,
-} from '../support/authorization-server.ts';
+import { beforeEach, expect, it } from 'vitest';
 import { expectNoCrashes } from '../support/crashes.ts';
-import { type HostProvider, hostProvider } from '../support/host-provider.ts';
 import { own, settled } from '../support/owned.ts';
-import { type ProtectedServer, protectedServer } from '../support/protected-server.ts';
+import { authorization, provider, server } from '../support/signing-in.ts';
 
 expectNoCrashes();
 
-let authorization: AuthorizationServer;
-let server: ProtectedServer;
-let provider: HostProvider;
-beforeEach(async () => {
-  authorization = await authorizationServer();
-  server = await protectedServer(authorization);
+beforeEach(() => {
   server.scopeOfTool.set('write', 'write');
-  provider = hostProvider({ client: CLIENT, redirectUrl: REDIRECT_URL, scope: 'read' });
-});
-afterEach(async () => {
-  await server[Symbol.asyncDispose]();
-  await authorization[Symbol.asyncDispose]();
 });
 
 async function connected() {
