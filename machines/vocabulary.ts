@@ -148,6 +148,9 @@ export function mayBeSent({ policy, execution }: DemandedOperation): boolean {
 }
 
 const CAUSES_THAT_STRIKE_BEFORE_PROOF: readonly Cause[] = [
+  'not-connected',
+  'connection-closed',
+  'session-unknown',
   'session-rejected',
   'session-error',
   'unreachable',

@@ -20,13 +20,17 @@ export async function abortError(
   return reason instanceof McpError ? reason : new McpError(ErrorCode.RequestTimeout, String(reason));
 }
 
-/** By shape: SDK v2 is the host's, and not loaded here. */
+/** SDK v2 rejects what is pending when its connection closes; between two requests of a call nothing is. */
+export function closedError(): Error {
+  return sdkError('CONNECTION_CLOSED', 'Connection closed');
+}
+
 function version2Error(reason: unknown): unknown {
-  if (Object(reason).name === 'SdkError') return reason;
-  const error = Object.assign(new Error(String(reason)), {
-    name: 'SdkError',
-    code: 'REQUEST_TIMEOUT',
-    data: undefined,
-  });
+  return Object(reason).name === 'SdkError' ? reason : sdkError('REQUEST_TIMEOUT', String(reason));
+}
+
+/** By shape: SDK v2 is the host's, and not loaded here. */
+function sdkError(code: string, message: string): Error {
+  const error = Object.assign(new Error(message), { name: 'SdkError', code, data: undefined });
   return Object.defineProperty(error, BRANDS, { value: new Set(['mcp.SdkError']) });
 }

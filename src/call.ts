@@ -82,8 +82,12 @@ export function sendOptions(call: Call, leftMs: number): CallOptions {
   };
 }
 
-/** The cap that has to be enforced here: without it the SDK looks at the total only when progress comes. */
-export function capOf(call: Call, leftMs: number): number | undefined {
-  const { options } = call;
-  return options?.maxTotalTimeout !== undefined && options.resetTimeoutOnProgress ? leftMs : undefined;
+/**
+ * The cap that has to be enforced here: without it the SDK looks at the total only when progress comes, or when the
+ * host has answered what the server asked.
+ */
+export function capOf({ options, startedAt }: Call, mayTakeSeveralRequests: boolean): number | undefined {
+  const { maxTotalTimeout, resetTimeoutOnProgress } = options ?? {};
+  if (maxTotalTimeout === undefined || !(resetTimeoutOnProgress || mayTakeSeveralRequests)) return undefined;
+  return Math.max(0, startedAt + maxTotalTimeout - Date.now());
 }

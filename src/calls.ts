@@ -21,7 +21,7 @@ import type { Generations } from './generations.ts';
 import { hostSleep } from './host-sleep.ts';
 import type { Inspection } from './inspection.ts';
 import type { Judge } from './judge.ts';
-import type { FailedDial } from './line.ts';
+import type { FailedDial, FailedLeg } from './line.ts';
 import type { Logger } from './logger.ts';
 import { OPERATIONS, type OperationSpec, policyOf, ToolAnnotationsSeen } from './operations.ts';
 import type { Settings } from './options.ts';
@@ -163,6 +163,28 @@ export class Calls {
   readonly #onFailure = (failed: FailedSend) =>
     this.#troubles.failed(failed.call, this.#judgeAndReport(failed));
 
+  /** Tried again as an operation is; the time that a person took is not the request's. */
+  async legFailed(generation: Generation, { exchange, error, again }: FailedLeg): Promise<void> {
+    const call = { ...(exchange.call as Call), startedAt: Date.now(), observer: undefined };
+    const { requestId, reached } = exchange;
+    const failed: FailedSend = {
+      call,
+      generation,
+      error,
+      session: 'none',
+      observed: undefined,
+      requestId,
+      reached,
+      earlierLegMayHaveRun: false,
+      askedForInput: false,
+      mayBeTheHosts: false,
+      overdue: false,
+    };
+    // All else is judged as the failure of the call.
+    if (this.#parts.judge.call(failed).execution !== 'none') throw error;
+    await this.#troubles.legFailed(call, this.#judgeAndReport(failed), again);
+  }
+
   async #sendAgain(call: Call): Promise<unknown> {
     const generation = this.#parts.generations.current;
     if (generation === undefined) {
@@ -171,6 +193,7 @@ export class Calls {
         error: undefined,
         evidence,
         generation: this.#parts.generations.number,
+        askedForInput: false,
       } satisfies JudgedFailure;
     }
     return handOver(call, generation, remainingMs(call), async (failed) => {
@@ -219,7 +242,7 @@ export class Calls {
     failed.call.observer?.failed(evidence, generation);
     // The machine ignores what concerns another generation; a herd of such reports need not even reach it.
     if (isCurrent) this.#report(failed.generation, evidence);
-    return { error: failed.error, evidence, generation };
+    return { error: failed.error, evidence, generation, askedForInput: failed.askedForInput };
   }
 
   /** What was in flight on a generation that is gone has no other way to learn it. */

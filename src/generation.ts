@@ -19,6 +19,10 @@ export interface FailedSend {
   readonly reached: Reached;
   /** An earlier request of the same call reached the server, or may have. */
   readonly earlierLegMayHaveRun: boolean;
+  /** The server has asked the host for input: to begin anew would ask again. */
+  readonly askedForInput: boolean;
+  /** The error may be one of the host's own, with which it answered what the server asked. */
+  readonly mayBeTheHosts: boolean;
   /** The cap on the whole call ended it. */
   readonly overdue: boolean;
 }
@@ -85,10 +89,11 @@ export interface PreparedOptions {
   readonly borrowed: RequestSignal | undefined;
 }
 
-export function prepareOptions(call: Call, leftMs: number): PreparedOptions {
+export function prepareOptions(call: Call, leftMs: number, mayTakeSeveralRequests: boolean): PreparedOptions {
   const options: PreparedOptions['options'] = sendOptions(call, leftMs);
-  const capMs = capOf(call, leftMs);
-  if (options.signal === undefined && capMs === undefined) return { options, borrowed: undefined };
+  const capMs = capOf(call, mayTakeSeveralRequests);
+  if (options.signal === undefined && capMs === undefined && !mayTakeSeveralRequests)
+    return { options, borrowed: undefined };
   const borrowed = requestSignal(options.signal, capMs);
   options.signal = borrowed.signal;
   return { options, borrowed };

@@ -41,6 +41,10 @@ export class Judge {
           })
         : // The host's rule is told of one request.
           bounded(found, { earlierLegMayHaveRun, reached });
+    // A probe tells what the host's own code can have said of another connection.
+    if (failed.mayBeTheHosts && evidence.connection === 'lost' && !generation.closed) {
+      return { ...evidence, connection: 'suspect' };
+    }
     const process = evidence.connection === 'lost' ? generation.processEnd : undefined;
     return process === undefined ? evidence : { ...evidence, process };
   }

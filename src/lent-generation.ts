@@ -1,5 +1,6 @@
 import type { SilenceFacts } from '../machines/connection.machine.ts';
-import type { Cause } from '../machines/vocabulary.ts';
+import type { Cause, OperationKind } from '../machines/vocabulary.ts';
+import { untilAborted } from './between-requests.ts';
 import { type Call, isPlain } from './call.ts';
 import { shapeOf } from './evidence/error-shape.ts';
 import type { CarriedSession } from './evidence/failure.ts';
@@ -14,10 +15,14 @@ import {
   type ClientShape,
   isConnected,
   isOverHttp,
-  mayTakeSeveralRequests,
+  requestsOfACall,
   type SessionShape,
   transportOf,
 } from './transports/client-shape.ts';
+import { countedParams } from './transports/counted-params.ts';
+
+/** Also on what does not show its version: no server asks for input before it answers these. */
+const TAKES_ONE_REQUEST: readonly OperationKind[] = ['discovery', 'liveness'];
 
 /** What a lent generation reports to its connection. */
 export interface LentHooks {
@@ -82,7 +87,7 @@ export class LentGeneration implements Generation {
 
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
     if (isPlain(call) && leftMs >= call.timeoutMs) return this.#send(call, undefined, undefined, onFailure);
-    const { options, borrowed } = prepareOptions(call, leftMs);
+    const { options, borrowed } = prepareOptions(call, leftMs, requestsOfACall(this.#supplied) === 'several');
     return this.#send(call, options, borrowed, onFailure);
   }
 
@@ -94,7 +99,8 @@ export class LentGeneration implements Generation {
   ): Promise<unknown> {
     this.inFlight++;
     const { session } = this;
-    return ask(call, this.client, options).then(
+    const asked = this.#ask(call, options, borrowed);
+    return asked.answer.then(
       borrowed === undefined
         ? this.#onResult
         : (result) => {
@@ -117,12 +123,38 @@ export class LentGeneration implements Generation {
           observed: undefined,
           requestId: undefined,
           reached: 'endpoint',
-          // Nobody has counted the requests that the caller's client made of this call.
-          earlierLegMayHaveRun: mayTakeSeveralRequests(this.#supplied),
+          earlierLegMayHaveRun: asked.requests() > 1,
+          askedForInput: false,
+          mayBeTheHosts: asked.mayTakeSeveral,
           overdue,
         });
       },
     );
+  }
+
+  /** `requests`: how many the caller's client has made of this call; where that is not seen, it may be several. */
+  #ask(
+    call: Call,
+    options: CallOptions | undefined,
+    borrowed: RequestSignal | undefined,
+  ): { answer: Promise<unknown>; mayTakeSeveral: boolean; requests: () => number } {
+    const each = requestsOfACall(this.#supplied);
+    const mayTakeSeveral = each !== 'one' && !TAKES_ONE_REQUEST.includes(call.spec.kind);
+    if (each !== 'several') {
+      const requests = () => (mayTakeSeveral ? Number.POSITIVE_INFINITY : 1);
+      return { answer: ask(call, this.client, options), mayTakeSeveral, requests };
+    }
+    let begun = 0;
+    const params = countedParams(call.params, () => {
+      begun++;
+    });
+    const answer = ask({ ...call, params }, this.client, options);
+    return {
+      answer:
+        borrowed === undefined ? answer : untilAborted(answer, borrowed.signal, this.client, () => false),
+      mayTakeSeveral,
+      requests: () => begun,
+    };
   }
 
   /** Also for a call that was in flight when the hooks were given back. */

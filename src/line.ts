@@ -1,6 +1,7 @@
 import type { Cause } from '../machines/vocabulary.ts';
 import type { OperationFailure } from './errors.ts';
 import type { Generation } from './generation.ts';
+import type { Exchange } from './transports/exchange.ts';
 
 /**
  * What a connection's machine acts on. An owned line opens and ends generations; a lent one checks and gives
@@ -36,10 +37,20 @@ export interface FailedDial {
   readonly redirectTarget: string | undefined;
 }
 
+/** A later request of a call whose earlier one was answered. */
+export interface FailedLeg {
+  readonly exchange: Exchange;
+  readonly error: unknown;
+  /** Sends the very message once more, on the same client. */
+  again(): Promise<void>;
+}
+
 /** What a line reports about its generations. */
 export interface LineHooks {
   lost(generation: number, cause: Cause): void;
   suspected(generation: number, cause: Cause): void;
   /** The message that `reportNextMessage` asked for. */
   heard(generation: number): void;
+  /** A later request of a call failed. Settles as it does in the end. */
+  legFailed(generation: Generation, leg: FailedLeg): Promise<void>;
 }

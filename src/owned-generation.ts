@@ -1,18 +1,25 @@
 import type { SilenceFacts } from '../machines/connection.machine.ts';
 import type { Cause, Evidence } from '../machines/vocabulary.ts';
+import { closedError } from './abort-error.ts';
 import { signInEvidence } from './authorization/sign-in-errors.ts';
+import { untilAborted } from './between-requests.ts';
 import { type Call, totalMs } from './call.ts';
+import { shapeOf } from './evidence/error-shape.ts';
 import type { CarriedSession, ProcessEnd } from './evidence/failure.ts';
+import { saysClosed } from './evidence/stdio.ts';
 import { ask, carried, type Generation, type OnFailure, prepareOptions } from './generation.ts';
 import { newPingHabits, noteIgnoredPings } from './probe.ts';
 import type { RequestSignal } from './signals.ts';
 import { settledByMonitor } from './transports/answer-lost.ts';
 import {
   type Callable,
+  type CallOptions,
   type ClientShape,
   isOverHttp,
   isVersion2,
+  requestsOfACall,
   type TransportShape,
+  transportOf,
 } from './transports/client-shape.ts';
 import { type Exchange, headersCarrying } from './transports/exchange.ts';
 import type { WireMonitor } from './transports/wire-monitor.ts';
@@ -31,7 +38,6 @@ export class OwnedGeneration implements Generation {
   readonly monitor: WireMonitor;
   readonly overHttp: boolean;
   readonly pings = newPingHabits();
-  closed = false;
   gone: Cause | undefined;
   answeredSentAt = 0;
   sleepsSeen = 0;
@@ -41,6 +47,9 @@ export class OwnedGeneration implements Generation {
   /** Its DELETE, while that is waited for. */
   endingSession: Promise<void> | undefined;
   readonly #isVersion2: boolean;
+  #hasClosed = false;
+  /** Known from the first call on. */
+  #takesSeveralRequests: boolean | undefined;
   /** When the first request since the last message was sent, from `Date.now()`; and after which message that was. */
   #askedAt = 0;
   #askedAfter = -1;
@@ -60,6 +69,15 @@ export class OwnedGeneration implements Generation {
     this.monitor = monitor;
     this.overHttp = transport !== undefined && isOverHttp(transport);
     this.#isVersion2 = isVersion2(client);
+  }
+
+  /** A host may have replaced the hook that tells it. */
+  get closed(): boolean {
+    return this.#hasClosed || transportOf(this.client as unknown as ClientShape) === undefined;
+  }
+
+  noteClosed(): void {
+    this.#hasClosed = true;
   }
 
   get inFlight(): number {
@@ -85,11 +103,16 @@ export class OwnedGeneration implements Generation {
 
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
     this.#asks(call.startedAt);
-    const { options, borrowed } = prepareOptions(call, leftMs);
+    this.#takesSeveralRequests ??= requestsOfACall(this.client) === 'several';
+    const { options, borrowed } = prepareOptions(call, leftMs, this.#takesSeveralRequests);
     const exchange = this.monitor.begin(call.options?.onresumptiontoken, call, totalMs(call));
     options.onresumptiontoken = exchange.token;
     if (this.#isVersion2) options.headers = headersCarrying(exchange, options.headers);
-    return ask(call, this.client, options).then(
+    const answer =
+      borrowed !== undefined && this.#takesSeveralRequests
+        ? this.#askInRequests(call, options, exchange, borrowed)
+        : ask(call, this.client, options);
+    return answer.then(
       (result) => {
         this.answered(call);
         this.#settled(exchange, false, borrowed);
@@ -104,9 +127,11 @@ export class OwnedGeneration implements Generation {
         const isLate = gaveUp && call.options?.signal?.aborted !== true;
         const error = (isLate && held?.loginNeeded) || thrown;
         const session = carried(exchange.sessionId);
-        const { requestId, reached, earlierLegMayHaveRun } = exchange;
+        const { requestId, reached, earlierLegMayHaveRun, askedForInput } = exchange;
         const observed =
-          signInEvidence(error) ?? (held === undefined ? settledByMonitor(error) : evidenceOfHeld(gaveUp));
+          this.#betweenRequests(exchange, error, overdue) ??
+          signInEvidence(error) ??
+          (held === undefined ? settledByMonitor(error) : evidenceOfHeld(gaveUp));
         return onFailure({
           call,
           generation: this,
@@ -116,10 +141,39 @@ export class OwnedGeneration implements Generation {
           requestId,
           reached,
           earlierLegMayHaveRun,
+          askedForInput,
+          mayBeTheHosts: false,
           overdue,
         });
       },
     );
+  }
+
+  /** The signal of its own also tells the host's handlers that their answer is not wanted any more. */
+  #askInRequests(
+    call: Call,
+    options: CallOptions,
+    exchange: Exchange,
+    borrowed: RequestSignal,
+  ): Promise<unknown> {
+    const answer = ask(call, this.client, options);
+    exchange.cut = () => borrowed.abort(closedError());
+    return untilAborted(answer, borrowed.signal, this.client, () => exchange.awaitsInput);
+  }
+
+  /** While it awaits input nothing is on the wire, so its error is the host's own, or that of its end. */
+  #betweenRequests({ awaitsInput }: Exchange, error: unknown, overdue: boolean): Evidence | undefined {
+    if (!awaitsInput) return undefined;
+    if (this.closed && saysClosed(shapeOf(error))) {
+      return { connection: 'lost', execution: 'unknown', cause: 'connection-closed' };
+    }
+    return { connection: 'usable', execution: 'unknown', cause: overdue ? 'timeout' : 'unrecognised' };
+  }
+
+  /** Calls that await input are settled before their client closes: it has nothing of theirs to reject. */
+  cutCallsBetweenRequests(): void {
+    this.#hasClosed = true;
+    this.monitor.cutThoseThatAwaitInput();
   }
 
   #settled(exchange: Exchange, gaveUp: boolean, borrowed: RequestSignal | undefined): void {

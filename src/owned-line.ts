@@ -168,6 +168,10 @@ export class OwnedLine implements Line {
           if (generation !== undefined) this.#lose(generation, 'stream-ended');
         },
         heard: () => this.#hooks.heard(number),
+        legFailed: (exchange, error, again) =>
+          generation === undefined
+            ? Promise.reject(error)
+            : this.#hooks.legFailed(generation, { exchange, error, again }),
       },
       this.#habits,
     );
@@ -223,7 +227,7 @@ export class OwnedLine implements Line {
     const { onclose, onerror } = client;
     client.onclose = () => {
       quietly(() => onclose?.call(client));
-      generation.closed = true;
+      generation.noteClosed();
       this.#lose(generation, 'connection-closed');
     };
     client.onerror = (error) => {

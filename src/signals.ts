@@ -6,6 +6,8 @@ export interface RequestSignal {
   readonly signal: AbortSignal;
   /** True once the cap, not the caller, has ended the request. */
   overdue(): boolean;
+  /** Aborts it, for another reason than the caller's. */
+  abort(reason: unknown): void;
   release(): void;
 }
 
@@ -25,6 +27,7 @@ export function requestSignal(caller: AbortSignal | undefined, capMs: number | u
   return {
     signal: controller.signal,
     overdue: () => overdue,
+    abort: (reason) => controller.abort(reason),
     release() {
       clearTimeout(timer);
       caller?.removeEventListener('abort', follow);

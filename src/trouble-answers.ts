@@ -36,11 +36,16 @@ export function answerToWaiting(
   }
 }
 
+/** Or may be so again: the generation has not been given up. */
+export function isUsableStill(present: Present, generation: number): boolean {
+  return present.state === 'ready' && present.generation === generation;
+}
+
 /** To one that failed on `generation`, in a way that only a probe can tell from a loss. */
 export function answerToConfirming(present: Present, generation: number): OperationEvent | undefined {
   const { state, probing } = present;
   // Nobody probes a connection that is being closed: the failure stands as the SDK threw it.
   if (state === 'closing' || state === 'closed') return { type: 'usable' };
-  if (state !== 'ready' || generation !== present.generation) return { type: 'lost' };
+  if (!isUsableStill(present, generation)) return { type: 'lost' };
   return probing ? undefined : { type: 'usable' };
 }

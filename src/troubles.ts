@@ -9,7 +9,7 @@ import type { Inspection } from './inspection.ts';
 import type { FailedDial } from './line.ts';
 import type { Logger } from './logger.ts';
 import { logDecision, type OperationDecision } from './operation-log.ts';
-import { answerToConfirming, answerToWaiting, type Present } from './trouble-answers.ts';
+import { answerToConfirming, answerToWaiting, isUsableStill, type Present } from './trouble-answers.ts';
 import { endingError } from './trouble-errors.ts';
 
 /** A failure of one send, judged. */
@@ -17,6 +17,8 @@ export interface JudgedFailure {
   readonly error: unknown;
   readonly evidence: OperationFailure;
   readonly generation: number;
+  /** The server has asked the host for input: to begin anew would ask again. */
+  readonly askedForInput: boolean;
 }
 
 /** What the calls in trouble ask of their connection. */
@@ -43,6 +45,8 @@ export interface TroubleHost {
 interface Trouble {
   readonly owner: Troubles;
   readonly call: Call;
+  /** Of a call that is several requests, one that is not its first: sends it again, where it was sent. */
+  readonly leg: (() => Promise<void>) | undefined;
   readonly actor: ActorRefFrom<typeof operationMachine>;
   /** What stood in its way when it arrived. */
   readonly obstacle: OperationFailure | undefined;
@@ -82,7 +86,7 @@ const runnableOperationMachine = operationMachine.provide({
 function send(trouble: Trouble): void {
   if (trouble.sent) log(trouble, 'sent-again');
   trouble.sent = true;
-  trouble.owner.host.sendAgain(trouble.call).then(
+  sendAgain(trouble).then(
     (result) => {
       trouble.result = result;
       tell(trouble, { type: 'answered' });
@@ -92,6 +96,13 @@ function send(trouble: Trouble): void {
       tell(trouble, { type: 'failed', evidence: bare(failure.evidence) });
     },
   );
+}
+
+async function sendAgain({ owner, call, leg, failure }: Trouble): Promise<unknown> {
+  if (leg === undefined) return owner.host.sendAgain(call);
+  await leg().catch((error: unknown) => {
+    throw { ...(failure as JudgedFailure), error } satisfies JudgedFailure;
+  });
 }
 
 function log({ owner: { host }, call, failure, obstacle }: Trouble, decision: OperationDecision): void {
@@ -132,12 +143,17 @@ export class Troubles {
     admission: OperationInput['admission'],
     obstacle: OperationFailure | undefined,
   ): Promise<unknown> {
-    return this.#begin(call, admission, undefined, obstacle);
+    return this.#begin(call, admission, undefined, obstacle, undefined);
   }
 
   /** An operation that was sent and failed. */
   failed(call: Call, failure: JudgedFailure): Promise<unknown> {
-    return this.#begin(call, 'waits', failure, undefined);
+    return this.#begin(call, 'waits', failure, undefined, undefined);
+  }
+
+  /** A later request of a call that was answered before. It is bound to its generation. */
+  async legFailed(call: Call, failure: JudgedFailure, leg: () => Promise<void>): Promise<void> {
+    await this.#begin(call, 'waits', failure, undefined, leg);
   }
 
   /** The connection has changed: one of those that wait asks for it again, and all are answered anew. */
@@ -172,6 +188,7 @@ export class Troubles {
     admission: OperationInput['admission'],
     failure: JudgedFailure | undefined,
     obstacle: OperationFailure | undefined,
+    leg: Trouble['leg'],
   ): Promise<unknown> {
     const evidence = failure?.evidence ?? obstacle;
     const { name, ownership, inspection } = this.host;
@@ -181,7 +198,7 @@ export class Troubles {
       ...inspection.actorOptions(name),
       input: {
         kind,
-        policy: this.host.policyOf(call),
+        policy: failure?.askedForInput ? 'never' : this.host.policyOf(call),
         ownership,
         evidence: evidence === undefined ? null : bare(evidence),
         sends: failure === undefined ? 0 : 1,
@@ -194,6 +211,7 @@ export class Troubles {
     const trouble: Trouble = {
       owner: this,
       call,
+      leg,
       actor,
       obstacle,
       failure,
@@ -244,19 +262,25 @@ export class Troubles {
   /** Whether there was something to say to it. */
   #answer(trouble: Trouble): boolean {
     if (trouble.waitsFor === 'nothing') return false;
-    const present = this.host.present();
-    const answer =
-      trouble.waitsFor === 'usable'
-        ? answerToWaiting(present, remainingMs(trouble.call))
-        : answerToConfirming(present, trouble.failure?.generation ?? 0);
+    const answer = this.#answerTo(trouble, this.host.present());
     if (answer === undefined) return false;
     trouble.waitsFor = 'nothing';
     trouble.actor.send(answer);
     return true;
   }
 
-  #errorOf({ actor, call, failure, obstacle, sent }: Trouble): unknown {
+  #answerTo({ leg, waitsFor, failure, call }: Trouble, present: Present): OperationEvent | undefined {
+    const { generation = 0 } = failure ?? {};
+    if (waitsFor === 'proof') return answerToConfirming(present, generation);
+    if (leg !== undefined && !isUsableStill(present, generation))
+      return { type: 'unavailable', why: 'closed' };
+    return answerToWaiting(present, remainingMs(call));
+  }
+
+  #errorOf({ actor, call, leg, failure, obstacle, sent }: Trouble): unknown {
     const { value, context } = actor.getSnapshot();
+    // Judged once more, with its call.
+    if (leg !== undefined) return failure?.error;
     return endingError(value, context.unavailability, {
       connection: this.host.name,
       ownership: this.host.ownership,

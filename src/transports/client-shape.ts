@@ -79,6 +79,11 @@ export function isOverHttp(transport: TransportShape): boolean {
   return transport.setProtocolVersion !== undefined;
 }
 
+/** Streamable HTTP without a session: there is none to lose, and any request may go to whoever answers now. */
+export function hasNoSession({ terminateSession, sessionId }: TransportShape): boolean {
+  return terminateSession !== undefined && sessionId === undefined;
+}
+
 /**
  * The last `retry` that Streamable HTTP read on any of its streams, in milliseconds; 0 without one. A private field in
  * both SDK versions, for which each stream would have to be parsed twice otherwise.
@@ -96,11 +101,18 @@ export function isVersion2(client: object): boolean {
   return typeof (client as { discover?: unknown }).discover === 'function';
 }
 
-/** From 2026-07-28 on, one call may be several requests: the server can ask for input in between. */
-export function mayTakeSeveralRequests(client: object): boolean {
-  const { getNegotiatedProtocolVersion } = client as { getNegotiatedProtocolVersion?: () => unknown };
-  const version = getNegotiatedProtocolVersion?.call(client);
-  return typeof version === 'string' && version >= '2026';
+/**
+ * From 2026-07-28 on, one call may be several requests: the server can ask for input in between. `unseen`: the object
+ * does not show its version, and is no client or session of SDK v1.
+ */
+export function requestsOfACall(client: object): 'one' | 'several' | 'unseen' {
+  const { getNegotiatedProtocolVersion, setRequestHandler } = client as {
+    getNegotiatedProtocolVersion?: () => unknown;
+    setRequestHandler?: unknown;
+  };
+  if (getNegotiatedProtocolVersion === undefined) return setRequestHandler === undefined ? 'unseen' : 'one';
+  const version = getNegotiatedProtocolVersion.call(client);
+  return typeof version === 'string' && version >= '2026' ? 'several' : 'one';
 }
 
 /** Both SDK versions drop `transport` when the connection closes. A session without the field is taken at its word. */

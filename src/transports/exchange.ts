@@ -16,6 +16,9 @@ export interface TimedCall {
   readonly startedAt: number;
 }
 
+/** From revision 2026-07-28 on: the server asks the host for something before it goes on. */
+const INPUT_REQUIRED = 'input_required';
+
 export class Exchange {
   /** 1, 2, 3 …: in the order in which the calls of a connection were begun. */
   readonly number: number;
@@ -25,6 +28,12 @@ export class Exchange {
   settled = false;
   /** A request of this call reached the server, and its failure is not that request's. */
   earlierLegMayHaveRun = false;
+  /** The server has asked the host for input, if only once: a person may have been asked. */
+  askedForInput = false;
+  /** It has asked, and the request that brings the input has not been handed over: nothing is on the wire. */
+  awaitsInput = false;
+  /** Settles the call, whose client is about to close, while it awaits input. */
+  cut: (() => void) | undefined = undefined;
 
   // Of its last request:
   message: JsonRpcMessage | undefined = undefined;
@@ -38,8 +47,9 @@ export class Exchange {
   /** Undefined as long as there is nothing to know about it. */
   stream: AnswerStream | undefined = undefined;
   #body: string | undefined;
-  readonly #call: TimedCall | undefined;
+  readonly call: TimedCall | undefined;
   readonly #limitMs: number;
+  #legStartedAt: number | undefined;
 
   /**
    * `read` is told of each event with an id, while the SDK is about to hand on the message in it. `limitMs`: for how
@@ -53,7 +63,7 @@ export class Exchange {
     limitMs = 0,
   ) {
     this.number = number;
-    this.#call = call;
+    this.call = call;
     this.#limitMs = limitMs;
     const token: TokenListener = (eventId) => {
       this.followed().heard(eventId);
@@ -64,11 +74,10 @@ export class Exchange {
     this.token = token;
   }
 
-  /** Until the deadline of the call. */
+  /** Until the deadline of its last request: a person may take longer than the server. */
   get remainingMs(): number {
-    return this.#call === undefined
-      ? Number.POSITIVE_INFINITY
-      : this.#call.startedAt + this.#limitMs - Date.now();
+    if (this.call === undefined) return Number.POSITIVE_INFINITY;
+    return (this.#legStartedAt ?? this.call.startedAt) + this.#limitMs - Date.now();
   }
 
   get requestId(): string | number | undefined {
@@ -88,6 +97,13 @@ export class Exchange {
     this.options = options;
   }
 
+  /** A result came. What fails after it (a next request, the host's or the client's own code) is another matter. */
+  answeredWith(result: unknown): void {
+    this.earlierLegMayHaveRun = true;
+    this.awaitsInput = Object(result).resultType === INPUT_REQUIRED;
+    this.askedForInput ||= this.awaitsInput;
+  }
+
   /** Whether this is the body of its last request. Both SDKs send what `JSON.stringify` makes of a message. */
   wasSentAs(body: unknown): boolean {
     this.#body ??= JSON.stringify(this.message);
@@ -103,6 +119,8 @@ export class Exchange {
   #beginLeg(): void {
     this.earlierLegMayHaveRun = true;
     this.answered = false;
+    this.awaitsInput = false;
+    this.#legStartedAt = Date.now();
     this.stream?.stopTimer();
     this.stream = undefined;
     this.#body = undefined;

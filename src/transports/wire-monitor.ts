@@ -6,11 +6,18 @@
  * A message belongs to the exchange of the `send` that made it: ids tell nothing, since each side numbers its own
  * requests. A POST belongs to a message if its body is what that message becomes as JSON.
  */
+import { closedError } from '../abort-error.ts';
 import type { Reached } from '../evidence/failure.ts';
 import { answerLost, isAnswerLost } from './answer-lost.ts';
 import { AnswerStreams } from './answer-streams.ts';
 import { PARSER_GRACE_MS } from './body-end.ts';
-import { type JsonRpcMessage, retryMsOf, type SendOptions, type TransportShape } from './client-shape.ts';
+import {
+  hasNoSession,
+  type JsonRpcMessage,
+  retryMsOf,
+  type SendOptions,
+  type TransportShape,
+} from './client-shape.ts';
 import { Exchange, exchangeOf, type TimedCall } from './exchange.ts';
 import { Exchanges } from './exchanges.ts';
 import { WatchedFetch } from './watched-fetch.ts';
@@ -29,6 +36,8 @@ export interface WireListener {
   streamEnded(): void;
   /** A message of any kind came from the server; called only after `listenForMessage()`, once. */
   heard(): void;
+  /** A later request of a call failed. Settles as it does in the end; `again` sends it once more. */
+  legFailed(exchange: Exchange, error: unknown, again: () => Promise<void>): Promise<void>;
 }
 
 /** What was learnt about a server; one object per connection, so that it outlives its generations. */
@@ -167,18 +176,34 @@ export class WireMonitor {
       const exchange = exchangeOf(options) ?? this.#exchanges.ofMessage(message);
       if (exchange === undefined)
         return overHttp ? this.#sendOther(send, message, options) : send(message, options);
-      if (exchange.message !== message) this.#exchanges.remove(exchange);
+      if (exchange.message !== message) {
+        // The call has settled while the host answered what the server asked.
+        if (exchange.settled) return Promise.reject(closedError());
+        this.#exchanges.remove(exchange);
+      }
       exchange.sends(message, options, transport.sessionId);
       this.#exchanges.add(exchange);
       // SDK v1 sends again without the options, after it has signed in.
       if (!tellsStreamEnd) return send(message, exchange.options);
       const onRequestStreamEnd = () => this.#requestStreamEnded(exchange, message.id);
-      return send(message, {
+      const seen = {
         ...exchange.options,
         onresumptiontoken: exchange.token,
         onRequestStreamEnd,
-      } as SendOptions);
+      } as SendOptions;
+      if (!exchange.askedForInput || !hasNoSession(transport)) return send(message, seen);
+      return this.#sendLeg(exchange, () => send(message, seen));
     };
+  }
+
+  /** The call cannot be sent again, since a person has been asked; this request of it can, if nobody has run it. */
+  async #sendLeg(exchange: Exchange, send: () => Promise<void>): Promise<void> {
+    try {
+      await send();
+    } catch (error) {
+      const again = () => (exchange.settled ? Promise.reject(closedError()) : send());
+      await this.#listener.legFailed(exchange, error, again);
+    }
   }
 
   /** A `fetch` that sees what goes over the wire of a Streamable HTTP or legacy SSE transport. */
@@ -220,6 +245,11 @@ export class WireMonitor {
     this.#streams?.retire(how);
   }
 
+  /** The client is about to close, which has nothing to reject of theirs. */
+  cutThoseThatAwaitInput(): void {
+    for (const exchange of [...this.#exchanges]) if (exchange.awaitsInput) exchange.cut?.();
+  }
+
   /** No answer can come on this transport any more. */
   settleAll(): void {
     setTimeout(() => {
@@ -246,8 +276,7 @@ export class WireMonitor {
     if (message.method !== undefined || message.id === undefined) return;
     const exchange = this.#exchanges.answer(message.id);
     if (exchange !== undefined) {
-      // What fails after that (a next request, the client's own check) proves nothing about this one.
-      if (message.result !== undefined) exchange.earlierLegMayHaveRun = true;
+      if (message.result !== undefined) exchange.answeredWith(message.result);
       this.#streams?.answered(exchange, message.result !== undefined);
     }
     // The SDK takes any result for the end of what it reads, and does not resume that stream.

@@ -38,7 +38,12 @@ afterEach(async () => {
 
 async function connect(): Promise<void> {
   monitor = new WireMonitor(
-    { suspected() {}, streamEnded() {}, heard: () => void heard++ },
+    {
+      suspected() {},
+      streamEnded() {},
+      heard: () => void heard++,
+      legFailed: (_, error) => Promise.reject(error),
+    },
     { answersOnListenStream: false, offersListenStream: false },
   );
   transport = new StreamableHTTPClientTransport(server.url, {
@@ -167,7 +172,7 @@ describe('outstanding', () => {
       else if (method === 'tools/call') sent.push(message as Message);
     };
     monitor = new WireMonitor(
-      { suspected() {}, streamEnded() {}, heard() {} },
+      { suspected() {}, streamEnded() {}, heard() {}, legFailed: (_, error) => Promise.reject(error) },
       { answersOnListenStream: false, offersListenStream: false },
     );
     await client.close();
