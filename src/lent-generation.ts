@@ -21,8 +21,8 @@ import {
 } from './transports/client-shape.ts';
 import { countedParams } from './transports/counted-params.ts';
 
-/** Also on what does not show its version: no server asks for input before it answers these. */
-const TAKES_ONE_REQUEST: readonly OperationKind[] = ['discovery', 'liveness'];
+/** In whose answer a server of revision 2026-07-28 may ask for input, or what is not known here. */
+const MAY_TAKE_SEVERAL_REQUESTS: readonly OperationKind[] = ['tool', 'prompt', 'resource', 'other'];
 
 /** What a lent generation reports to its connection. */
 export interface LentHooks {
@@ -125,24 +125,24 @@ export class LentGeneration implements Generation {
           reached: 'endpoint',
           earlierLegMayHaveRun: asked.requests() > 1,
           askedForInput: false,
-          mayBeTheHosts: asked.mayTakeSeveral,
+          mayBeTheHosts: asked.isCounted,
           overdue,
         });
       },
     );
   }
 
-  /** `requests`: how many the caller's client has made of this call; where that is not seen, it may be several. */
+  /** `requests`: how many the caller's client has made of this call; where they are not counted, as many as may be. */
   #ask(
     call: Call,
     options: CallOptions | undefined,
     borrowed: RequestSignal | undefined,
-  ): { answer: Promise<unknown>; mayTakeSeveral: boolean; requests: () => number } {
+  ): { answer: Promise<unknown>; isCounted: boolean; requests: () => number } {
     const each = requestsOfACall(this.#supplied);
-    const mayTakeSeveral = each !== 'one' && !TAKES_ONE_REQUEST.includes(call.spec.kind);
     if (each !== 'several') {
-      const requests = () => (mayTakeSeveral ? Number.POSITIVE_INFINITY : 1);
-      return { answer: ask(call, this.client, options), mayTakeSeveral, requests };
+      const isOne = each === 'one' || !MAY_TAKE_SEVERAL_REQUESTS.includes(call.spec.kind);
+      const requests = () => (isOne ? 1 : Number.POSITIVE_INFINITY);
+      return { answer: ask(call, this.client, options), isCounted: false, requests };
     }
     let begun = 0;
     const params = countedParams(call.params, () => {
@@ -152,7 +152,7 @@ export class LentGeneration implements Generation {
     return {
       answer:
         borrowed === undefined ? answer : untilAborted(answer, borrowed.signal, this.client, () => false),
-      mayTakeSeveral,
+      isCounted: true,
       requests: () => begun,
     };
   }

@@ -43,6 +43,7 @@ export const closedEvidence: EvidenceRule = ({ error, transportClosed, session }
     return { connection: 'lost', execution: 'unknown', cause: 'connection-closed' };
   }
   if (error.code !== 'CONNECTION_CLOSED') return undefined;
-  const connection = session === 'unseen' ? 'suspect' : 'usable';
-  return { connection, execution: 'unknown', cause: 'unrecognised' };
+  return session === 'unseen'
+    ? { connection: 'suspect', execution: 'unknown', cause: 'connection-closed' }
+    : { connection: 'usable', execution: 'unknown', cause: 'unrecognised' };
 };

@@ -22,11 +22,29 @@ const withSyscall = ([code, syscall = '']: [string, string?]) => [code, syscall]
 
 describe('never sent', () => {
   table([
-    ['a call on a closed client (v1 and v2)', () => new Error('Not connected'), 'lost none not-connected'],
+    [
+      'a call on a closed client (v1 and v2)',
+      () => new Error('Not connected'),
+      'lost none not-connected',
+      { transportClosed: true },
+    ],
+    [
+      'a session that does not show its transport',
+      () => new Error('Not connected'),
+      'suspect none not-connected',
+      { session: 'unseen' },
+    ],
+    ["the host's own code, of another", () => new Error('Not connected'), 'usable unknown unrecognised'],
     [
       'v2 NOT_CONNECTED',
       () => v2.sdk(SdkErrorCode.NotConnected, 'Transport is not connected'),
       'lost none not-connected',
+      { transportClosed: true },
+    ],
+    [
+      "the host's own code, of another (v2)",
+      () => v2.sdk(SdkErrorCode.NotConnected, 'Transport is not connected'),
+      'usable unknown unrecognised',
     ],
     [
       'a server that says "Not connected" (v1)',
@@ -43,6 +61,7 @@ describe('never sent', () => {
       'the same words with a code that is none',
       () => Object.assign(new Error('Not connected'), { code: null }),
       'lost none not-connected',
+      { transportClosed: true },
     ],
     [
       'the same words of a socket',
@@ -178,7 +197,14 @@ describe('closed, timed out, aborted', () => {
       'lost unknown connection-closed',
       { transportClosed: true },
     ],
-    ['v2 closed', v2.closed, 'lost unknown connection-closed'],
+    ['v2 closed', v2.closed, 'lost unknown connection-closed', { transportClosed: true }],
+    [
+      'v2 closed, where that is not to be seen',
+      v2.closed,
+      'suspect unknown connection-closed',
+      { session: 'unseen' },
+    ],
+    ["v2 closed, the host's own, another", v2.closed, 'usable unknown unrecognised'],
     ['v1 own timeout', v1.timeout, 'suspect unknown timeout'],
     ['v1 total timeout', v1.totalTimeout, 'suspect unknown timeout'],
     ['v2 own timeout', v2.timeout, 'suspect unknown timeout'],

@@ -15,13 +15,13 @@ import {
 
 /** Does an operation that failed so, on a connection that is only in doubt, count as stricken before a probe? */
 const STRIKES_BEFORE_PROOF: Record<Cause, boolean> = {
-  'session-unknown': false, // never in doubt: it is a loss
+  'session-unknown': true, // in doubt where the host's own code may have said it of another
   'session-rejected': true,
   'session-error': true,
   unreachable: true,
-  'not-connected': false,
+  'not-connected': true, // in doubt where the transport is not to be seen
   unwritten: false,
-  'connection-closed': false,
+  'connection-closed': true,
   'stream-ended': false,
   'request-cut': true,
   'answer-lost': true,

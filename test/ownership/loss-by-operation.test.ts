@@ -1,6 +1,7 @@
 // A caller-owned HTTP session that the server has forgotten, found out by each operation of each kind:
 // one request, then none.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OperationKind } from '../../machines/vocabulary.ts';
 import { EVERY_OPERATION } from '../support/every-operation.ts';
 import { startServer, type TestServer } from '../support/http-server.ts';
 import {
@@ -25,6 +26,9 @@ const VENUES: { name: string; options: Parameters<typeof startServer>[0]; suppli
   { name: 'legacy SSE', options: { transport: 'sse' }, supplies: ['v1 client', 'v2 client', 'v1 session'] },
 ];
 
+/** From revision 2026-07-28 on. */
+const MAY_TAKE_SEVERAL: readonly OperationKind[] = ['tool', 'prompt', 'resource'];
+
 describe.each(VENUES)('$name', ({ options, supplies }) => {
   let server: TestServer;
   beforeAll(async () => {
@@ -45,7 +49,9 @@ describe.each(VENUES)('$name', ({ options, supplies }) => {
 
     const error = await rejection(operation.call(handle));
 
-    expectOwnershipError(error, { ...stranger, ...operation, ran: 'unrun' });
+    // How many requests were made of this call is not to be seen: an earlier one may have run.
+    const mayBeSeveral = supply === 'bare session' && MAY_TAKE_SEVERAL.includes(operation.kind);
+    expectOwnershipError(error, { ...stranger, ...operation, ran: mayBeSeveral ? 'unknown' : 'unrun' });
     expect(mine.thrown).toContain(error.cause ?? 'no cause');
     expect(server.ledger.events('request').map(({ method }) => method)).toEqual([operation.method]);
     expect(handle.state).toBe('failed-ownership');
