@@ -17,14 +17,16 @@ const era = {
     },
     log: (level, data) => mcpReq.notify({ method: 'notifications/message', params: { level, data } }),
     /** At 2026-07-28 the server does not ask: it answers `input_required`, and the call comes again. */
-    elicit(message) {
+    elicit(message, times) {
+      const asked = Number(mcpReq.requestState?.() ?? 0);
       const answer = mcpReq.inputResponses?.answer;
-      if (answer !== undefined) return { content: [{ type: 'text', text: JSON.stringify(answer) }] };
+      if (asked === times) return { content: [{ type: 'text', text: JSON.stringify(answer) }] };
       const requestedSchema = { type: 'object', properties: { ok: { type: 'boolean' } } };
       const params = { mode: 'form', message, requestedSchema };
       return {
         resultType: 'input_required',
         inputRequests: { answer: { method: 'elicitation/create', params } },
+        requestState: String(asked + 1),
       };
     },
   }),

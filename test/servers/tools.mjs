@@ -125,9 +125,11 @@ export function defineTools(server, host, era) {
     host.evict(session);
     await sleep(args.holdMs ?? 0);
   });
-  tool('elicit', { message: z.string().optional() }, undefined, (args, { run, elicit }) => {
+  // `times`: of so many questions; at 2026-07-28 only, where it runs once for each request of the call.
+  const question = { message: z.string().optional(), times: z.number().optional() };
+  tool('elicit', question, undefined, (args, { run, elicit }) => {
     run();
-    return elicit(args.message ?? 'Go on?');
+    return elicit(args.message ?? 'Go on?', args.times ?? 1);
   });
   tool('log', { level: z.string().optional() }, { readOnlyHint: true }, async (args, { run, log }) => {
     run();
