@@ -273,3 +273,21 @@ describe('the target of a redirect that nobody followed', () => {
     expect(monitor.redirectTarget).toBeUndefined();
   });
 });
+
+it('a later request of a call that has settled is refused, and never sent', async () => {
+  const exchange = monitor.begin();
+  const options = { onresumptiontoken: exchange.token };
+  const request = (id: number) =>
+    ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 't' } }) as const;
+  void (transport as TransportShape).send(request(100), options).catch(() => {});
+  await until(() => held.length === 1);
+  monitor.end(exchange, true);
+  await expect((transport as TransportShape).send(request(101), options)).rejects.toMatchObject({
+    code: 'CONNECTION_CLOSED',
+  });
+  const later = call();
+  await until(() => held.length === 2);
+  held[1]!.json(rightAnswer(held[1]!));
+  expect(await later).toBe('answered');
+  expect(held.map(({ message }) => message?.id)).not.toContain(101);
+});
