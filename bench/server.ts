@@ -1,13 +1,10 @@
-/** The HTTP server of this bench, in a process of its own. */
+/** An HTTP server of this bench, in a process of its own. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { CLIENT_INFO } from './pair.ts';
 
-const SCRIPT = fileURLToPath(new URL('./servers/http.mjs', import.meta.url));
+/** `http`: sessions, as of 2025. `modern`: 2026-07-28, which takes no orders. */
+export type ServerScript = 'http' | 'modern';
 
 export interface Counts {
   readonly initialize: number;
@@ -17,16 +14,22 @@ export interface Counts {
 }
 
 export class BenchServer {
+  readonly #script: ServerScript;
   #child: ChildProcess | undefined;
   #port = 0;
   #orders = 0;
+
+  constructor(script: ServerScript = 'http') {
+    this.#script = script;
+  }
 
   get url(): URL {
     return new URL(`http://127.0.0.1:${this.#port}/mcp`);
   }
 
   async start(): Promise<this> {
-    this.#child = fork(SCRIPT, [String(this.#port)], { execArgv: [] });
+    const script = fileURLToPath(new URL(`./servers/${this.#script}.mjs`, import.meta.url));
+    this.#child = fork(script, [String(this.#port)], { execArgv: [] });
     const [{ port }] = (await once(this.#child, 'message')) as [{ port: number }];
     this.#port = port;
     return this;
@@ -65,11 +68,4 @@ export class BenchServer {
       if (message.id === id) return message.result;
     }
   }
-}
-
-/** What a host writes by hand. */
-export async function connectHttp(url: URL): Promise<Client> {
-  const client = new Client(CLIENT_INFO);
-  await client.connect(new StreamableHTTPClientTransport(url) as Transport);
-  return client;
 }

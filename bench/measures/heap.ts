@@ -1,8 +1,8 @@
 /** Heap of an idle owned connection beyond that of the same raw client over the same in-memory transport. */
 import { setImmediate } from 'node:timers/promises';
 import { createSupervisor } from '../built.ts';
+import { CLIENT_INFO, connectInMemory } from '../columns.ts';
 import type { Figure } from '../measure.ts';
-import { CLIENT_INFO, connectInMemory } from '../pair.ts';
 import { summarise } from '../stats.ts';
 
 const CONNECTIONS = 2_000;

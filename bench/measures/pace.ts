@@ -3,8 +3,8 @@
  * connections dial as if they were one?
  */
 import { createSupervisor } from '../built.ts';
+import { CALL, CLIENT_INFO } from '../columns.ts';
 import type { Figure } from '../measure.ts';
-import { CALL, CLIENT_INFO } from '../pair.ts';
 import { BenchServer } from '../server.ts';
 
 const WAITED_OUT_MS = [500, 1_000, 5_000] as const;

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { alternate, timed } from '../alternate.ts';
 import { createSupervisor } from '../built.ts';
+import { CALL, CLIENT_INFO } from '../columns.ts';
 import { type Figure, spread, time } from '../measure.ts';
-import { CALL, CLIENT_INFO } from '../pair.ts';
 import { BenchServer } from '../server.ts';
 
 const BLOCK = 10;

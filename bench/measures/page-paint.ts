@@ -3,8 +3,8 @@ import type { Page } from 'playwright-core';
 import { launchChromium, NO_CHROMIUM } from '../../test/browser/chromium.ts';
 import { Storm, watchSmoothness } from '../../test/browser/storm.ts';
 import { createSupervisor } from '../built.ts';
+import { CLIENT_INFO } from '../columns.ts';
 import type { Figure, Skipped } from '../measure.ts';
-import { CLIENT_INFO } from '../pair.ts';
 import { summarise } from '../stats.ts';
 
 const PER_SECOND = 1_000;

@@ -1,16 +1,22 @@
 /** The first call after the server's process was killed and started again. By hand, and told of it: new client, connect, call. */
 import { alternate, timed } from '../alternate.ts';
 import { createSupervisor } from '../built.ts';
+import { CALL, CLIENT_INFO, type Column, SESSION_COLUMNS } from '../columns.ts';
 import { type Figure, spread, time } from '../measure.ts';
-import { CALL, CLIENT_INFO } from '../pair.ts';
-import { BenchServer, connectHttp } from '../server.ts';
+import { BenchServer } from '../server.ts';
 
 export async function restart(): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const column of SESSION_COLUMNS) figures.push(...(await measure(column)));
+  return figures;
+}
+
+async function measure({ name, connectHttp, owned: options }: Column): Promise<Figure[]> {
   const server = await new BenchServer().start();
   const supervisor = createSupervisor({ clientInfo: CLIENT_INFO });
   try {
     const owned = supervisor.own('owned', {
-      transport: { kind: 'http', url: server.url },
+      ...options(server.url),
       // Restarted all the time: to the supervisor that is a server that flaps.
       recovery: { maxAttempts: 1_000, stableMs: 1 },
     });
@@ -42,7 +48,7 @@ export async function restart(): Promise<Figure[]> {
 
     return [
       {
-        name: 'first call after a server restart, owned',
+        name: `first call after a server restart, owned${name}`,
         ratio: ratios.owned!.median,
         limit: 1.1,
         unit: '× by hand',
