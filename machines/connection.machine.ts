@@ -54,10 +54,12 @@
  *                         any    ready.probing          after stable [once]
  *                         own    ready.probing          answered
  *                         any    ready.steady           probe answered; probe could not be sent
- *                         own    lost                   probe lost [on demand]
- *                         own    recreating.backingOff  probe lost [eager, budget left]
- *                         own    exhausted.cooling      probe lost [eager, budget spent]
+ *                         own    lost                   probe lost; no server, for the window [on demand]
+ *                         own    recreating.backingOff  probe lost; no server, for the window [eager, budget left]
+ *                         own    exhausted.cooling      probe lost; no server, for the window [eager, budget spent]
  *                         lent   failed-ownership       probe lost
+ *                         own    ready.unreachable      no server
+ *                         lent   ready.steady           no server; no server, for the window
  *                         own    lost                   unanswered, idle;
  *                                                       unanswered, idle, silent [slept, on demand]
  *                         own    recreating.backingOff  unanswered, idle;
@@ -77,6 +79,10 @@
  *                                                       after probeDistance
  *                         any    ready.suspect          after stable [once]
  *                         own    ready.suspect          answered
+ *  ready.unreachable      any    ready.steady           heard
+ *                         any    ready.probing          suspected, the host slept; after nextAttempt
+ *                         any    ready.unreachable      after stable [once]
+ *                         own    ready.unreachable      answered
  *  ready                  own    lost                   lost [on demand]
  *                         own    recreating.backingOff  lost [eager, budget left]
  *                         own    exhausted.cooling      lost [eager, budget spent]
@@ -251,8 +257,8 @@ export type ConnectionEmitted =
   | { type: 'dial-failed'; serverIsMissing: boolean }
   /** A probe begins. */
   | { type: 'suspected'; generation: number; cause: Cause }
-  /** A probe has ended, and the connection is not lost; suspect, if it was not answered. */
-  | { type: 'probed'; generation: number; suspect: boolean }
+  /** A probe has ended, and the connection is not lost; `suspect` if it was not answered. */
+  | { type: 'probed'; generation: number; found: ProbeFinding }
   /** A message has ended the suspicion. */
   | { type: 'cleared'; generation: number };
 
@@ -275,11 +281,16 @@ export interface ProbeInput {
 }
 
 export interface ProbeOutcome {
-  readonly verdict: 'usable' | 'lost' | 'unanswered';
+  /** `unreachable`: no server is there, and without a session there is nothing that it could have lost. */
+  readonly verdict: 'usable' | 'lost' | 'unanswered' | 'unreachable';
   readonly cause: Cause;
+  /** Of an unreachable one: since the first of them in a row. */
+  readonly unreachableMs?: number | undefined;
   /** Of an unanswered one: what its silence has to be judged by. */
   readonly silence?: SilenceFacts | undefined;
 }
+
+export type ProbeFinding = 'usable' | 'suspect' | 'unreachable';
 
 export interface SilenceFacts {
   /** Since something was first asked after the last message of any kind. */
@@ -293,6 +304,10 @@ export interface SilenceFacts {
 
 /** Suspicions of nothing but silence. In between two probes they add nothing. */
 const OF_SILENCE: readonly (Cause | null)[] = ['timeout', 'heartbeat'];
+
+function isLostByAbsence({ settings }: ConnectionContext, unreachableMs = 0): boolean {
+  return settings.ownership === 'supervisor' && unreachableMs >= settings.windowMs;
+}
 
 function isLostBySilence(context: ConnectionContext, silence: SilenceFacts | undefined): boolean {
   if (context.settings.ownership !== 'supervisor' || silence === undefined) return false;
@@ -413,9 +428,14 @@ export const connectionMachine = setup({
       'generation' in event && event.generation === context.generation,
     hostSlept: ({ event }) => event.type === 'suspected' && event.cause === 'host-slept',
     isMoreThanSilence: ({ event }) => event.type === 'suspected' && !OF_SILENCE.includes(event.cause),
-    probeProvesLoss: ({ context }, { verdict, silence }: ProbeOutcome) =>
-      verdict === 'lost' || (verdict === 'unanswered' && isLostBySilence(context, silence)),
+    probeProvesLoss: ({ context }, { verdict, silence, unreachableMs }: ProbeOutcome) =>
+      verdict === 'lost' ||
+      (verdict === 'unanswered' && isLostBySilence(context, silence)) ||
+      (verdict === 'unreachable' && isLostByAbsence(context, unreachableMs)),
     probeIsUnanswered: (_, { verdict }: ProbeOutcome) => verdict === 'unanswered',
+    // Of what belongs to its caller nobody waits here for a server.
+    probeFindsNoServer: ({ context }, { verdict }: ProbeOutcome) =>
+      verdict === 'unreachable' && context.settings.ownership === 'supervisor',
     wasEverReady: ({ context }) => context.generation > 0,
     aDialHasFailed: ({ context }) => context.cause !== null,
     budgetIsSpent: ({ context }) => countedAttempts(context) >= context.settings.maxAttempts,
@@ -456,7 +476,7 @@ export const connectionMachine = setup({
       generation: context.generation,
       cause: context.suspicion ?? 'unrecognised',
     })),
-    announceProbe: emit(({ context }, params: { suspect: boolean }) => ({
+    announceProbe: emit(({ context }, params: { found: ProbeFinding }) => ({
       type: 'probed' as const,
       generation: context.generation,
       ...params,
@@ -510,6 +530,8 @@ export const connectionMachine = setup({
     firstReady: ({ context }) => Math.min(context.settings.firstReadyMs, context.settings.windowMs),
     /** The upper bound; `src/` supplies the randomness. */
     coolDown: ({ context }) => coolDownMs(context, 0),
+    /** The upper bound; `src/` supplies the randomness. */
+    nextAttempt: ({ context }) => delayMs(context.settings, context.misses, 1),
     probeDistance: ({ context }) =>
       Math.min(
         context.settings.busySilenceMs,
@@ -654,17 +676,22 @@ export const connectionMachine = setup({
               {
                 guard: { type: 'probeIsUnanswered', params: ({ event }) => event.output },
                 target: 'suspect',
-                actions: ['countMiss', { type: 'announceProbe', params: { suspect: true } }],
+                actions: ['countMiss', { type: 'announceProbe', params: { found: 'suspect' } }],
+              },
+              {
+                guard: { type: 'probeFindsNoServer', params: ({ event }) => event.output },
+                target: 'unreachable',
+                actions: ['countMiss', { type: 'announceProbe', params: { found: 'unreachable' } }],
               },
               {
                 target: 'steady',
-                actions: ['clearSuspicion', { type: 'announceProbe', params: { suspect: false } }],
+                actions: ['clearSuspicion', { type: 'announceProbe', params: { found: 'usable' } }],
               },
             ],
             // A probe that could not even be sent proves nothing.
             onError: {
               target: 'steady',
-              actions: ['clearSuspicion', { type: 'announceProbe', params: { suspect: false } }],
+              actions: ['clearSuspicion', { type: 'announceProbe', params: { found: 'usable' } }],
             },
           },
           on: {
@@ -673,6 +700,25 @@ export const connectionMachine = setup({
               guard: and(['isCurrentGeneration', 'hostSlept']),
               target: 'probing',
               reenter: true,
+              actions: { type: 'rememberSuspicion', params: ({ event }) => ({ cause: event.cause }) },
+            },
+          },
+        },
+        /**
+         * Owned, without a session: no server is there, and the client is as good as ever. It is asked again at
+         * recovery's pace, and calls wait, until anything answers.
+         */
+        unreachable: {
+          after: { nextAttempt: { target: 'probing' } },
+          on: {
+            heard: {
+              guard: 'isCurrentGeneration',
+              target: 'steady',
+              actions: ['clearSuspicion', 'announceMessage'],
+            },
+            suspected: {
+              guard: and(['isCurrentGeneration', 'hostSlept']),
+              target: 'probing',
               actions: { type: 'rememberSuspicion', params: ({ event }) => ({ cause: event.cause }) },
             },
           },

@@ -63,7 +63,7 @@ export class Calls {
       present: () => ({
         state: actor.state,
         generation: generations.number,
-        probing: actor.probing,
+        probing: actor.probing || actor.unreachable,
         notDialledBefore: notDialledBefore(generations.line.lastDial),
         awaitsSignIn: signIn?.isAwaited === true,
       }),
@@ -172,6 +172,7 @@ export class Calls {
       generation,
       error,
       session: 'none',
+      nothingToLose: true,
       observed: undefined,
       requestId,
       reached,

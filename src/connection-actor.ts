@@ -8,8 +8,10 @@ import {
   type ConnectionState,
   connectionMachine,
   coolDownMs,
+  delayMs,
   isUnwanted,
   type OpenInput,
+  type ProbeFinding,
   type ProbeInput,
   type ProbeOutcome,
 } from '../machines/connection.machine.ts';
@@ -59,6 +61,7 @@ export const runnableConnectionMachine = connectionMachine.provide({
     backoff: ({ context, system }) =>
       backoffMs(context, context.attempts === 0 ? firstDelayShare(system) : Math.random()),
     coolDown: ({ context }) => coolDownMs(context, Math.random()),
+    nextAttempt: ({ context }) => delayMs(context.settings, context.misses, Math.random()),
   },
 });
 
@@ -71,7 +74,7 @@ export interface ConnectionListener {
   dialFailed(serverIsMissing: boolean): void;
   probeBegins(): void;
   /** Or a message has come in between two probes: the connection is not lost. */
-  probeEnded(suspect: boolean): void;
+  probeEnded(found: ProbeFinding): void;
 }
 
 /** What a wait for the connection can end with: it goes on, but there is nothing to wait for. */
@@ -89,6 +92,8 @@ export class ConnectionActor {
   since = Date.now();
   /** A probe of the current generation is under way. */
   probing = false;
+  /** No server is there, and the connection stays as it is until one answers. */
+  unreachable = false;
   /** Since when it has been suspect, in milliseconds since the epoch. A heartbeat that is answered is no suspicion. */
   suspectSince: number | undefined;
   readonly #actor: ActorRefFrom<typeof runnableConnectionMachine>;
@@ -131,6 +136,7 @@ export class ConnectionActor {
 
   /** Why operations wait for it: the last failure, or that the generation before has not ended. */
   get delayedBy(): Cause | undefined {
+    if (this.unreachable) return 'unreachable';
     const isRetiring = this.#actor.getSnapshot().matches({ recreating: 'retiring' });
     return isRetiring ? 'not-ended' : this.cause;
   }
@@ -183,19 +189,20 @@ export class ConnectionActor {
         this.#listener.probeBegins();
         break;
       case 'probed':
-        this.#probeEnded(event.suspect);
+        this.#probeEnded(event.found);
         break;
       case 'cleared':
-        this.#probeEnded(false);
+        this.#probeEnded('usable');
         break;
     }
   }
 
-  #probeEnded(suspect: boolean): void {
+  #probeEnded(found: ProbeFinding): void {
     this.probing = false;
-    if (suspect) this.suspectSince ??= Date.now();
-    else this.suspectSince = undefined;
-    this.#listener.probeEnded(suspect);
+    this.unreachable = found === 'unreachable';
+    if (found === 'usable') this.suspectSince = undefined;
+    else this.suspectSince ??= Date.now();
+    this.#listener.probeEnded(found);
   }
 
   #enter(state: ConnectionState, cause: Cause | undefined): void {
@@ -205,6 +212,7 @@ export class ConnectionActor {
     this.state = state;
     this.since = Date.now();
     this.probing = false;
+    this.unreachable = false;
     this.suspectSince = undefined;
     if (state === 'closed') this.#inspection.ended(this.#actor);
     if (from !== state) this.#listener.entered(state, from, cause);

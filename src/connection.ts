@@ -74,7 +74,7 @@ export class Connection extends ClientMethodsBase {
     this.name = name;
     this.ownership = ownership;
     this.#settings = settings;
-    this.#judge = new Judge(settings.evidence, logger);
+    this.#judge = new Judge(settings.evidence, ownership, logger);
     this.#announcer = new Announcer(name, logger);
     this.signIn = signIn;
     this.#generations = new Generations(
@@ -104,13 +104,13 @@ export class Connection extends ClientMethodsBase {
         opened: (generation) => this.#opened(generation),
         dialFailed: (serverIsMissing) => this.#calls.dialFailed(serverIsMissing),
         probeBegins: () => this.#watching.probeBegins(),
-        probeEnded: (suspect) => {
-          this.#watching.probeEnded(suspect);
+        probeEnded: (found) => {
+          this.#watching.probeEnded(found);
           this.#calls.connectionChanged();
         },
       },
     );
-    this.#watching = new Watching(this.#actor, this.#generations, settings.liveness.heartbeatMs);
+    this.#watching = new Watching(this.#actor, this.#generations, settings);
     this.#calls = new Calls({
       name,
       ownership,

@@ -13,6 +13,8 @@ export interface FailedSend {
   readonly generation: Generation;
   readonly error: unknown;
   readonly session: CarriedSession;
+  /** Streamable HTTP without a session: its server may have gone and come back as if nothing was. */
+  readonly nothingToLose: boolean;
   /** What the wire monitor saw, where we own the transport. */
   readonly observed: Evidence | undefined;
   readonly requestId: string | number | undefined;
@@ -52,6 +54,10 @@ export interface Generation {
   readonly processEnd: ProcessEnd | undefined;
   /** What its requests carry now. */
   readonly session: CarriedSession;
+  /** They carry no session, over Streamable HTTP. */
+  readonly nothingToLose: boolean;
+  /** When its server was first found to be gone, of several times in a row, from `Date.now()`. */
+  unreachableSince: number | undefined;
   /** `leftMs`: what is left of the call's one deadline. */
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown>;
   /** An operation was answered, if by an error. */

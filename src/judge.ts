@@ -1,5 +1,5 @@
 /** Turns the failure of a call into evidence: the host's own rule first, then the classifier. */
-import { type Evidence, isEvidence } from '../machines/vocabulary.ts';
+import { type Cause, type Evidence, isEvidence, type Ownership } from '../machines/vocabulary.ts';
 import { signInEvidence } from './authorization/sign-in-errors.ts';
 import type { OperationFailure } from './errors.ts';
 import { bounded, classify } from './evidence/classify.ts';
@@ -11,12 +11,21 @@ import { OPERATIONS, type OperationSpec } from './operations.ts';
 import type { Settings } from './options.ts';
 import { reachedOf } from './transports/wire-monitor.ts';
 
+/** How a request fails whose server is gone. */
+const OF_AN_ABSENT_SERVER: readonly Cause[] = ['unreachable', 'request-cut', 'answer-lost'];
+
+export function saysServerIsAbsent({ connection, cause }: Evidence): boolean {
+  return connection === 'suspect' && OF_AN_ABSENT_SERVER.includes(cause);
+}
+
 export class Judge {
   readonly #options: Settings['evidence'];
+  readonly #ownership: Ownership;
   readonly #logger: Logger;
 
-  constructor(options: Settings['evidence'], logger: Logger) {
+  constructor(options: Settings['evidence'], ownership: Ownership, logger: Logger) {
     this.#options = options;
+    this.#ownership = ownership;
     this.#logger = logger;
   }
 
@@ -44,6 +53,10 @@ export class Judge {
     // A probe tells what the host's own code can have said of another connection.
     if (failed.mayBeTheHosts && evidence.connection === 'lost' && !generation.closed) {
       return { ...evidence, connection: 'suspect' };
+    }
+    // A client of the caller's without a session is as good after an outage as before.
+    if (failed.nothingToLose && this.#ownership !== 'supervisor' && saysServerIsAbsent(evidence)) {
+      return { ...evidence, connection: 'usable' };
     }
     const process = evidence.connection === 'lost' ? generation.processEnd : undefined;
     return process === undefined ? evidence : { ...evidence, process };

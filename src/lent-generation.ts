@@ -13,6 +13,7 @@ import {
   type Callable,
   type CallOptions,
   type ClientShape,
+  hasNoSession,
   isConnected,
   isOverHttp,
   requestsOfACall,
@@ -39,6 +40,7 @@ export class LentGeneration implements Generation {
   gone: Cause | undefined;
   signsOfLife = 0;
   sleepsSeen = 0;
+  unreachableSince: number | undefined;
   /** It owes nothing: no dial of ours has failed. */
   onAnswer: (() => void) | undefined;
   readonly overHttp: boolean;
@@ -98,7 +100,7 @@ export class LentGeneration implements Generation {
     onFailure: OnFailure,
   ): Promise<unknown> {
     this.inFlight++;
-    const { session } = this;
+    const { session, nothingToLose } = this;
     const asked = this.#ask(call, options, borrowed);
     return asked.answer.then(
       borrowed === undefined
@@ -120,6 +122,7 @@ export class LentGeneration implements Generation {
           generation: this,
           error,
           session,
+          nothingToLose,
           observed: undefined,
           requestId: undefined,
           reached: 'endpoint',
@@ -165,6 +168,11 @@ export class LentGeneration implements Generation {
   get session(): CarriedSession {
     if (!this.#showsTransport) return 'unseen';
     return carried(transportOf(this.#supplied)?.sessionId);
+  }
+
+  get nothingToLose(): boolean {
+    const transport = transportOf(this.#supplied);
+    return transport !== undefined && hasNoSession(transport);
   }
 
   answered(): void {}

@@ -15,6 +15,7 @@ import {
   type Callable,
   type CallOptions,
   type ClientShape,
+  hasNoSession,
   isOverHttp,
   isVersion2,
   requestsOfACall,
@@ -41,6 +42,7 @@ export class OwnedGeneration implements Generation {
   gone: Cause | undefined;
   answeredSentAt = 0;
   sleepsSeen = 0;
+  unreachableSince: number | undefined;
   onAnswer: (() => void) | undefined;
   /** It was made because a gateway failed. */
   bornOfGatewayErrors = false;
@@ -88,6 +90,10 @@ export class OwnedGeneration implements Generation {
     return carried(this.transport?.sessionId);
   }
 
+  get nothingToLose(): boolean {
+    return this.transport !== undefined && hasNoSession(this.transport);
+  }
+
   get processEnd(): ProcessEnd | undefined {
     return (this.transport as { processEnd?: ProcessEnd } | undefined)?.processEnd;
   }
@@ -127,6 +133,7 @@ export class OwnedGeneration implements Generation {
         const isLate = gaveUp && call.options?.signal?.aborted !== true;
         const error = (isLate && held?.loginNeeded) || thrown;
         const session = carried(exchange.sessionId);
+        const nothingToLose = session === 'none' && this.transport?.terminateSession !== undefined;
         const { requestId, reached, earlierLegMayHaveRun, askedForInput } = exchange;
         const observed =
           this.#betweenRequests(exchange, error, overdue) ??
@@ -137,6 +144,7 @@ export class OwnedGeneration implements Generation {
           generation: this,
           error,
           session,
+          nothingToLose,
           observed,
           requestId,
           reached,

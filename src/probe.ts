@@ -2,6 +2,7 @@
 import type { ProbeInput, ProbeOutcome } from '../machines/connection.machine.ts';
 import type { Cause, Evidence } from '../machines/vocabulary.ts';
 import type { Generation } from './generation.ts';
+import { saysServerIsAbsent } from './judge.ts';
 import { OPERATIONS } from './operations.ts';
 
 const METHOD_NOT_FOUND = -32601;
@@ -57,7 +58,15 @@ export async function probe(
   if (evidence?.cause === 'request-cut' || (cause === 'host-slept' && evidence?.cause === 'timeout')) {
     evidence = await attempt(generation, context);
   }
+  const isUnreachable =
+    evidence !== undefined && generation.nothingToLose && !generation.closed && saysServerIsAbsent(evidence);
+  if (!isUnreachable) generation.unreachableSince = undefined;
   if (evidence === undefined) return usable;
+  if (isUnreachable) {
+    generation.unreachableSince ??= Date.now();
+    const unreachableMs = Date.now() - generation.unreachableSince;
+    return { verdict: 'unreachable', cause: evidence.cause, unreachableMs };
+  }
   if (evidence.cause === 'timeout') {
     return generation.signsOfLife === signsOfLife ? silenceOf(generation, cause) : usable;
   }

@@ -5,7 +5,7 @@ import type { OperationEvent } from '../machines/operation.machine.ts';
 export interface Present {
   readonly state: ConnectionState;
   readonly generation: number;
-  /** A probe of the current generation is under way. */
+  /** A probe of the current generation is under way, or no server is there to answer one. */
   readonly probing: boolean;
   /** Until when the server asked not to be dialled, from `Date.now()`; 0 if it did not. */
   readonly notDialledBefore: number;

@@ -1,21 +1,25 @@
 /** Watches a connection while it is ready: sends heartbeats, follows the host's sleeps and rows of probes. */
+import type { ProbeFinding } from '../machines/connection.machine.ts';
 import type { ConnectionActor } from './connection-actor.ts';
 import type { Generations } from './generations.ts';
 import { hostSleep } from './host-sleep.ts';
+import type { Settings } from './options.ts';
 
 export class Watching {
   readonly #actor: ConnectionActor;
   readonly #generations: Generations;
   readonly #heartbeatMs: number | undefined;
+  readonly #waitForReady: boolean;
   #heartbeat: ReturnType<typeof setInterval> | undefined;
   #isRunning = false;
   /** A row of probes is under way. */
   #isDoubted = false;
 
-  constructor(actor: ConnectionActor, generations: Generations, heartbeatMs: number | undefined) {
+  constructor(actor: ConnectionActor, generations: Generations, { liveness, recovery }: Settings) {
     this.#actor = actor;
     this.#generations = generations;
-    this.#heartbeatMs = heartbeatMs;
+    this.#heartbeatMs = liveness.heartbeatMs;
+    this.#waitForReady = recovery.waitForReady;
   }
 
   start(): void {
@@ -45,9 +49,10 @@ export class Watching {
   }
 
   /** Any message ends the row. */
-  probeEnded(suspect: boolean): void {
-    this.#isDoubted = suspect;
-    if (suspect) this.#generations.live?.reportNextMessage();
-    this.#generations.releaseCalls();
+  probeEnded(found: ProbeFinding): void {
+    this.#isDoubted = found !== 'usable';
+    if (this.#isDoubted) this.#generations.live?.reportNextMessage();
+    if (found === 'unreachable' && this.#waitForReady) this.#generations.holdCalls();
+    else this.#generations.releaseCalls();
   }
 }

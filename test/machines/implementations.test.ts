@@ -55,7 +55,7 @@ describe('what is said of a suspicion, each with the generation that it is about
     await driver.probed({ verdict: 'usable', cause: 'deaf' });
     expect(driver.emitted.slice(-2)).toEqual([
       { type: 'suspected', generation: 1, cause: 'deaf' },
-      { type: 'probed', generation: 1, suspect: false },
+      { type: 'probed', generation: 1, found: 'usable' },
     ]);
   });
 
@@ -64,7 +64,7 @@ describe('what is said of a suspicion, each with the generation that it is about
     await driver.probed({ verdict: 'unanswered', cause: 'deaf' });
     driver.heard();
     expect(driver.emitted.slice(-2)).toEqual([
-      { type: 'probed', generation: 1, suspect: true },
+      { type: 'probed', generation: 1, found: 'suspect' },
       { type: 'cleared', generation: 1 },
     ]);
   });

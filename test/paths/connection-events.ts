@@ -50,6 +50,9 @@ export const EVENT_GROUPS = {
     'unanswered, earlier call, silent',
     'unanswered, no facts',
   ],
+  // Without a session; for the window: since the first of them in a row.
+  'no server': ['no server'],
+  'no server, for the window': ['no server, for the window'],
   retired: ['retired'],
   'retiring failed': ['retiring failed'],
   'retiring failed for good': ['retiring failed for good'],
@@ -68,6 +71,7 @@ export const EVENT_GROUPS = {
   'after stable': ['after stable'],
   'after coolDown': ['after coolDown'],
   'after probeDistance': ['after probeDistance'],
+  'after nextAttempt': ['after nextAttempt'],
 } as const satisfies Record<string, readonly ConnectionEventName[]>;
 
 export type EventGroup = keyof typeof EVENT_GROUPS;

@@ -75,4 +75,5 @@ export const EXECUTORS: Readonly<Record<ConnectionEventName, Executor>> = {
   'after stable': passed(() => BUDGET.stableMs),
   'after coolDown': passed((oracle) => oracle.coolDownMs),
   'after probeDistance': passed((oracle) => oracle.probeDistanceMs),
+  'after nextAttempt': passed((oracle) => oracle.nextAttemptMs),
 };

@@ -151,6 +151,12 @@ export const PROBE_OUTCOMES = {
   }),
   'unanswered, outstanding, silent': unanswered({ silentMs: busySilenceMs, outstanding: true }),
   'unanswered, no facts': unanswered(),
+  'no server': { verdict: 'unreachable', cause: 'unreachable', unreachableMs: BUDGET.windowMs - 1 },
+  'no server, for the window': {
+    verdict: 'unreachable',
+    cause: 'unreachable',
+    unreachableMs: BUDGET.windowMs,
+  },
 } as const satisfies Record<string, ProbeOutcome>;
 
 const ENDINGS = {
@@ -190,6 +196,7 @@ const DELAYS = {
   'after stable': 'stable',
   'after coolDown': 'coolDown',
   'after probeDistance': 'probeDistance',
+  'after nextAttempt': 'nextAttempt',
 } as const satisfies Record<`after ${DelayNames<Machine>}`, DelayNames<Machine>>;
 
 type KeysWithin<T> = { [K in keyof T]: keyof T[K] }[keyof T];

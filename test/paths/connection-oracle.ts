@@ -18,6 +18,7 @@ import {
 function causeOf(event: ConnectionEventName): Cause | undefined {
   if (event === 'lost' || event === 'probe lost') return 'session-unknown';
   if (event.startsWith('unanswered')) return 'timeout';
+  if (event.startsWith('no server')) return 'unreachable';
   if (event.startsWith('retiring failed')) return 'not-ended';
   const causes: Partial<Record<ConnectionEventName, Cause>> = {
     'lost, rejected': 'session-rejected',
@@ -129,7 +130,8 @@ export class ConnectionOracle {
    * much for a process; or up to 100 ms more than what the server asked for.
    */
   get backoffMs(): number {
-    if (this.#askedMs > this.#input.windowMs) return Number.NaN;
+    // While it is ready, another delay is as long.
+    if (this.#askedMs > this.#input.windowMs || this.isReady) return Number.NaN;
     if (this.#askedMs > 0) return this.#askedMs + 100;
     const grows = this.#input.spawns ? [100, 100, 200, 400] : [100, 100, 112.5, 126.5625];
     return grows[this.#counted] ?? Number.NaN;
@@ -148,6 +150,13 @@ export class ConnectionOracle {
   /** How long the delay before the next probe is: 1 s, doubled up to `busySilenceMs`, which is 3 s. */
   get probeDistanceMs(): number {
     return [0, 1_000, 2_000][this.missed] ?? 3_000;
+  }
+
+  /** How long the delay before a server that is gone is asked again is at most: as that before a dial. */
+  get nextAttemptMs(): number {
+    if (!this.isReady) return Number.NaN;
+    const grows = this.#input.spawns ? [0, 100, 200, 400, 800] : [0, 100, 112.5, 126.5625, 142.3828125];
+    return grows[this.missed] ?? Number.NaN;
   }
 
   /** The row that says what the event leads to; none if it is illegal. */
@@ -229,7 +238,7 @@ export class ConnectionOracle {
         else if (row.to.startsWith('recreating')) this.isWanted = true;
         break;
       default:
-        if (event.startsWith('unanswered')) this.missed++;
+        if (event.startsWith('unanswered') || event === 'no server') this.missed++;
     }
   }
 

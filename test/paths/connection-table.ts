@@ -15,6 +15,7 @@ export type ConnectionStateName =
   | 'ready.steady'
   | 'ready.probing'
   | 'ready.suspect'
+  | 'ready.unreachable'
   | 'lost'
   | 'recreating.backingOff'
   | 'recreating.retiring'
@@ -34,7 +35,15 @@ export interface StateFacts {
    * Which delays are running. `stable`, `firstReady`, and `window` while connecting, pass once, and may be over; so
    * does `coolDown` where nothing follows from it.
    */
-  readonly delays: readonly ('stable' | 'window' | 'firstReady' | 'backoff' | 'coolDown' | 'probeDistance')[];
+  readonly delays: readonly (
+    | 'stable'
+    | 'window'
+    | 'firstReady'
+    | 'backoff'
+    | 'coolDown'
+    | 'probeDistance'
+    | 'nextAttempt'
+  )[];
   /** What becomes of a call that arrives, or waits, here. */
   readonly calls:
     | 'are sent'
@@ -52,6 +61,7 @@ export const CONNECTION_STATES: Readonly<Record<ConnectionStateName, StateFacts>
   'ready.steady': { delays: ['stable'], calls: 'are sent' },
   'ready.probing': { runs: 'probe', delays: ['stable'], calls: 'are sent' },
   'ready.suspect': { delays: ['stable', 'probeDistance'], calls: 'are sent' },
+  'ready.unreachable': { delays: ['stable', 'nextAttempt'], calls: 'wait' },
   lost: { delays: [], calls: 'wait' },
   'recreating.backingOff': { delays: ['window', 'backoff'], calls: 'wait' },
   'recreating.retiring': { runs: 'retirement', delays: ['window'], calls: 'wait' },
@@ -77,7 +87,7 @@ export const CONNECTION_STATES: Readonly<Record<ConnectionStateName, StateFacts>
 export type Condition = string;
 
 export interface Row {
-  /** `ready`: any of its three. `(open)`: every state but closing and closed. */
+  /** `ready`: any of its four. `(open)`: every state but closing and closed. */
   readonly from: ConnectionStateName | 'ready' | '(open)';
   /** Of an owned connection, of a caller-owned one, or of either. */
   readonly whose: 'own' | 'lent' | 'any';
@@ -176,6 +186,11 @@ export const CONNECTION_ROWS: readonly Row[] = [
     { whose: 'any', on: 'probe answered', to: 'ready.steady' },
     { whose: 'any', on: 'probe could not be sent', to: 'ready.steady' },
     ...loss('probe lost'),
+    // Without a session: it is lost when the window is over, and what belongs to its caller never is.
+    ...ownLoss('no server, for the window'),
+    { whose: 'own', on: 'no server', to: 'ready.unreachable' },
+    { whose: 'lent', on: 'no server', to: 'ready.steady' },
+    { whose: 'lent', on: 'no server, for the window', to: 'ready.steady' },
     ...ownLoss('unanswered, idle', 'slept, '),
     ...ownLoss('unanswered, idle, silent', 'slept, '),
     ...ownLoss('unanswered, idle, silent', 'missed, '),
@@ -193,6 +208,14 @@ export const CONNECTION_ROWS: readonly Row[] = [
     { whose: 'any', on: 'after probeDistance', to: 'ready.probing' },
     { whose: 'any', on: 'after stable', when: 'once', to: 'ready.suspect' },
     { ...isAnswered, to: 'ready.suspect' },
+  ),
+  ...from(
+    'ready.unreachable',
+    { whose: 'any', on: 'heard', to: 'ready.steady' },
+    { whose: 'any', on: 'suspected, the host slept', to: 'ready.probing' },
+    { whose: 'any', on: 'after nextAttempt', to: 'ready.probing' },
+    { whose: 'any', on: 'after stable', when: 'once', to: 'ready.unreachable' },
+    { ...isAnswered, to: 'ready.unreachable' },
   ),
   ...from('ready', ...loss('lost'), { ...retiring, ends: 'with DELETE' }, replaces, {
     whose: 'any',

@@ -130,6 +130,7 @@ export class Walk {
       backoff: oracle.backoffMs,
       coolDown: oracle.coolDownMs,
       probeDistance: oracle.probeDistanceMs,
+      nextAttempt: oracle.nextAttemptMs,
     };
     const timers = delays
       .filter((delay) => delay !== 'stable' || !oracle.isStable)
@@ -161,7 +162,8 @@ export class Walk {
     if (from === row.to && !row.anew) return said;
     if (row.to === 'ready.probing') said.push({ type: 'suspected', generation, cause: suspicion });
     if (from !== 'ready.probing' || row.anew) return said;
-    said.push({ type: 'probed', generation, suspect: row.to === 'ready.suspect' });
+    const found = { 'ready.suspect': 'suspect', 'ready.unreachable': 'unreachable' } as const;
+    said.push({ type: 'probed', generation, found: found[row.to as keyof typeof found] ?? 'usable' });
     return said;
   }
 
@@ -186,7 +188,9 @@ function isEnding(event: ConnectionEventName): boolean {
 
 /** What a row that leaves `ready` for one of these says is a loss. */
 function isLossBy({ on, to }: Row): boolean {
-  return !to.startsWith('ready') && (on === 'lost' || on === 'probe lost' || on.startsWith('unanswered'));
+  return (
+    !to.startsWith('ready') && (on === 'lost' || on === 'probe lost' || /^(unanswered|no server)/.test(on))
+  );
 }
 
 /** Every configuration, every event in it. Throws at the first difference; returns the rows that were walked. */

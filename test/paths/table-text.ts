@@ -88,11 +88,11 @@ export function coarseRows(rows: readonly AnyRow[]): AnyRow[] {
     .filter(({ on }) => on !== 'close')
     .flatMap((row) =>
       row.from === 'ready'
-        ? ['steady', 'probing', 'suspect'].map((sub) => ({ ...row, from: `ready.${sub}` }))
+        ? ['steady', 'probing', 'suspect', 'unreachable'].map((sub) => ({ ...row, from: `ready.${sub}` }))
         : row,
     )
     .flatMap((row) => {
-      const isLoss = row.from.startsWith('ready.') && /^(lost|probe lost|unanswered)/.test(row.on);
+      const isLoss = row.from.startsWith('ready.') && /^(lost|probe lost|unanswered|no server)/.test(row.on);
       if (!isLoss || row.to.startsWith('ready.')) return [row];
       const decided = row.whose === 'lent' ? 'at once' : (row.when ?? '').replace(/^(missed|slept), /, '');
       const toLost = { ...row, whose: 'any' as const, to: 'lost' };
