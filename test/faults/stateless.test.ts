@@ -63,7 +63,15 @@ describe.each(WAYS)('$name', ({ server: options, connect }) => {
   });
 
   async function own(more: Partial<OwnOptions> = {}) {
-    const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1' } });
+    let asksAgain = false;
+    const supervisor = createSupervisor({
+      clientInfo: { name: 'host', version: '1' },
+      inspect: (event) => {
+        if (event.type === '@xstate.snapshot') {
+          asksAgain ||= JSON.stringify(event.snapshot).includes('"value":{"ready":"unreachable"}');
+        }
+      },
+    });
     const said: string[] = [];
     const handle = supervisor.own('mine', {
       connect: ({ fetch }) => connect(proxy.url(), fetch) as never,
@@ -79,7 +87,13 @@ describe.each(WAYS)('$name', ({ server: options, connect }) => {
       expect(handle).toMatchObject({ state: 'ready', generation: 1 });
       expect(said).toEqual([]);
     };
-    return { supervisor, handle, staysAsItWas, [Symbol.asyncDispose]: () => supervisor.close() };
+    return {
+      supervisor,
+      handle,
+      staysAsItWas,
+      asksAgain: () => asksAgain,
+      [Symbol.asyncDispose]: () => supervisor.close(),
+    };
   }
 
   it('a call that is refused waits, and runs once on the same client', async () => {
@@ -114,7 +128,7 @@ describe.each(WAYS)('$name', ({ server: options, connect }) => {
     await proxy.refuse();
     const noticed = rejection(mine.handle.callTool(append('noticed')));
     expect(await noticed).toMatchObject({ why: 'policy' });
-    await until(() => mine.handle.status.suspectSince !== undefined);
+    await until(() => mine.asksAgain(), { what: 'a probe that is refused' });
     const later = mine.handle.callTool(append('later'));
     await until(() => mine.handle.status.waiting === 1);
     await proxy.reopen();
