@@ -325,6 +325,7 @@ const SAID_BY_THE_SERVER: readonly (Cause | null)[] = [
   'session-unknown',
   'session-rejected',
   'session-error',
+  'version-changed',
 ];
 
 /** How a dial fails where there is no server. A process that exits in its handshake closes its connection, or cuts it. */

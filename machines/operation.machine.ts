@@ -94,7 +94,7 @@ import {
 export const MAX_SENDS = 2;
 
 /** Answers that mean a forgotten session on some servers and an ordinary error on others. */
-const MAY_BE_NO_LOSS: readonly Cause[] = ['session-rejected', 'session-error'];
+const MAY_BE_NO_LOSS: readonly Cause[] = ['session-rejected', 'session-error', 'http-refused'];
 
 /** Why an operation was given up before it could be sent. */
 export type Unavailability =

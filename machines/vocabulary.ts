@@ -75,6 +75,8 @@ export const CAUSES = [
   'http-error',
   /** A gateway's 5xx (500, 502, 504, 524 …): it may have run, and it says nothing about the session. */
   'gateway-error',
+  /** The server speaks another revision of the protocol than the one that was negotiated with it. */
+  'version-changed',
   /** The server and this client have no protocol version in common, or it refuses what every handshake says. */
   'incompatible',
   /** A redirect that is not followed: the server is at another address. */
@@ -153,9 +155,11 @@ const CAUSES_THAT_STRIKE_BEFORE_PROOF: readonly Cause[] = [
   'session-unknown',
   'session-rejected',
   'session-error',
+  'version-changed',
   'unreachable',
   'request-cut',
   'answer-lost',
+  'http-refused',
 ];
 
 /**

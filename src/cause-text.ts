@@ -23,6 +23,7 @@ export const CAUSE_TEXT: Readonly<Record<Cause, string>> = {
   'http-refused': 'the server refused the request',
   'http-error': 'the server, or a gateway before it, failed',
   'gateway-error': 'the server, or a gateway before it, failed',
+  'version-changed': 'the server speaks another version of the protocol now',
   incompatible: 'the server refuses the handshake: its protocol version is another one',
   redirected: 'the server redirects to another address, which is not followed',
   'malformed-answer': 'the answer was not an MCP message',

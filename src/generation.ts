@@ -54,6 +54,8 @@ export interface Generation {
   readonly processEnd: ProcessEnd | undefined;
   /** What its requests carry now. */
   readonly session: CarriedSession;
+  /** Its client has negotiated 2026-07-28 or later: a call may be several requests. */
+  readonly isModern: boolean;
   /** They carry no session, over Streamable HTTP. */
   readonly nothingToLose: boolean;
   /** When its server was first found to be gone, of several times in a row, from `Date.now()`. */

@@ -39,6 +39,8 @@ export class Judge {
         ? classify({
             error: shapeOf(error),
             session,
+            nothingToLose: failed.nothingToLose,
+            isModern: generation.isModern,
             aborted: options?.signal?.aborted === true,
             overdue,
             transportClosed: generation.closed,
@@ -68,6 +70,8 @@ export class Judge {
       this.#ask(error, OPERATIONS.ping, session) ??
       classify({
         ...NO_CALL,
+        nothingToLose: generation.nothingToLose,
+        isModern: generation.isModern,
         observed: signInEvidence(error),
         reached: reachedOf(error),
         error: shapeOf(error),

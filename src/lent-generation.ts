@@ -89,7 +89,7 @@ export class LentGeneration implements Generation {
 
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
     if (isPlain(call) && leftMs >= call.timeoutMs) return this.#send(call, undefined, undefined, onFailure);
-    const { options, borrowed } = prepareOptions(call, leftMs, requestsOfACall(this.#supplied) === 'several');
+    const { options, borrowed } = prepareOptions(call, leftMs, this.isModern);
     return this.#send(call, options, borrowed, onFailure);
   }
 
@@ -168,6 +168,10 @@ export class LentGeneration implements Generation {
   get session(): CarriedSession {
     if (!this.#showsTransport) return 'unseen';
     return carried(transportOf(this.#supplied)?.sessionId);
+  }
+
+  get isModern(): boolean {
+    return requestsOfACall(this.#supplied) === 'several';
   }
 
   get nothingToLose(): boolean {

@@ -50,8 +50,7 @@ export class OwnedGeneration implements Generation {
   endingSession: Promise<void> | undefined;
   readonly #isVersion2: boolean;
   #hasClosed = false;
-  /** Known from the first call on. */
-  #takesSeveralRequests: boolean | undefined;
+  #isModern: boolean | undefined;
   /** When the first request since the last message was sent, from `Date.now()`; and after which message that was. */
   #askedAt = 0;
   #askedAfter = -1;
@@ -90,6 +89,12 @@ export class OwnedGeneration implements Generation {
     return carried(this.transport?.sessionId);
   }
 
+  /** Known once there is a handshake, and asked for by each call. */
+  get isModern(): boolean {
+    this.#isModern ??= requestsOfACall(this.client) === 'several';
+    return this.#isModern;
+  }
+
   get nothingToLose(): boolean {
     return this.transport !== undefined && hasNoSession(this.transport);
   }
@@ -109,13 +114,12 @@ export class OwnedGeneration implements Generation {
 
   send(call: Call, leftMs: number, onFailure: OnFailure): Promise<unknown> {
     this.#asks(call.startedAt);
-    this.#takesSeveralRequests ??= requestsOfACall(this.client) === 'several';
-    const { options, borrowed } = prepareOptions(call, leftMs, this.#takesSeveralRequests);
+    const { options, borrowed } = prepareOptions(call, leftMs, this.isModern);
     const exchange = this.monitor.begin(call.options?.onresumptiontoken, call, totalMs(call));
     options.onresumptiontoken = exchange.token;
     if (this.#isVersion2) options.headers = headersCarrying(exchange, options.headers);
     const answer =
-      borrowed !== undefined && this.#takesSeveralRequests
+      borrowed !== undefined && this.isModern
         ? this.#askInRequests(call, options, exchange, borrowed)
         : ask(call, this.client, options);
     return answer.then(

@@ -10,7 +10,12 @@ import type { StdioTransport } from './transports/stdio.ts';
 import { withinLimit } from './within-limit.ts';
 
 /** The server does not know the session any more: there is nothing to DELETE. */
-const SESSION_IS_GONE: readonly Cause[] = ['session-unknown', 'session-rejected', 'session-error'];
+const SESSION_IS_GONE: readonly Cause[] = [
+  'session-unknown',
+  'session-rejected',
+  'session-error',
+  'version-changed',
+];
 
 const AT_THE_HOSTS_WISH: readonly Cause[] = ['requested', 'closed'];
 

@@ -6,8 +6,14 @@ import type { Evidence } from '../../machines/vocabulary.ts';
 import type { EvidenceRule, Failure } from './failure.ts';
 import { httpEvidence, malformedEvidence } from './http.ts';
 import { oauthEvidence } from './oauth.ts';
-import { rpcEvidence, timeoutEvidence, unsupportedEvidence } from './rpc.ts';
-import { socketEvidence } from './socket.ts';
+import {
+  rpcEvidence,
+  timeoutEvidence,
+  unsupportedEvidence,
+  unusableAnswerEvidence,
+  versionEvidence,
+} from './rpc.ts';
+import { localEvidence, socketEvidence } from './socket.ts';
 import { closedEvidence, notConnectedEvidence, unwrittenEvidence, writeCutEvidence } from './stdio.ts';
 
 const observedEvidence: EvidenceRule = ({ observed }) => observed;
@@ -20,6 +26,8 @@ const RULES: readonly EvidenceRule[] = [
   observedEvidence,
   notConnectedEvidence,
   unsupportedEvidence,
+  versionEvidence,
+  unusableAnswerEvidence,
   unwrittenEvidence,
   writeCutEvidence,
   oauthEvidence,
@@ -29,6 +37,7 @@ const RULES: readonly EvidenceRule[] = [
   malformedEvidence,
   httpEvidence,
   socketEvidence,
+  localEvidence,
 ];
 
 const UNRECOGNISED: Evidence = { connection: 'suspect', execution: 'unknown', cause: 'unrecognised' };

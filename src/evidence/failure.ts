@@ -23,6 +23,10 @@ export interface Failure {
   readonly error: ErrorShape;
   /** Captured when it was sent: the live session may have changed by the time the error comes. */
   readonly session: CarriedSession;
+  /** Streamable HTTP without a session: its server may have become another one, and nobody would notice. */
+  readonly nothingToLose: boolean;
+  /** Its client has negotiated 2026-07-28 or later. */
+  readonly isModern: boolean;
   /** The caller's own signal is aborted. */
   readonly aborted: boolean;
   /** The cap on the whole call ended it. */
@@ -43,6 +47,8 @@ export interface Failure {
 
 /** For a request that is no call of the host's: nothing is known beyond its error. */
 export const NO_CALL = {
+  nothingToLose: false,
+  isModern: false,
   aborted: false,
   overdue: false,
   earlierLegMayHaveRun: false,

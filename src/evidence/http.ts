@@ -1,5 +1,5 @@
 /** Evidence from HTTP statuses (Streamable HTTP, and the POSTs of legacy SSE). */
-import type { Evidence } from '../../machines/vocabulary.ts';
+import type { Evidence, Execution } from '../../machines/vocabulary.ts';
 import { isLegacySsePostFailure } from './error-shape.ts';
 import type { EvidenceRule, Failure } from './failure.ts';
 
@@ -22,12 +22,20 @@ function mayHaveCarriedSession(failure: Failure): boolean {
   return failure.session !== 'none' || isLegacySsePostFailure(failure.error);
 }
 
+/** Without a session, what refuses a probe as well is not the server that the client has connected to. */
+function refused({ nothingToLose, isModern, error }: Failure, execution: Execution): Evidence {
+  // A server of 2025 without sessions may say 404 of a request that it does not know.
+  const isDoubtful = nothingToLose && (isModern || error.status === 400);
+  return { connection: isDoubtful ? 'suspect' : 'usable', execution, cause: 'http-refused' };
+}
+
 function notFound(failure: Failure): Evidence {
   // At revision 2026-07-28 a 404 whose body is -32601 means an unknown method, not an unknown session.
   const execution = failure.trust404 ? 'none' : 'unknown';
-  if (!mayHaveCarriedSession(failure) || failure.error.body?.code === METHOD_NOT_FOUND) {
+  if (failure.error.body?.code === METHOD_NOT_FOUND) {
     return { connection: 'usable', execution, cause: 'http-refused' };
   }
+  if (!mayHaveCarriedSession(failure)) return refused(failure, execution);
   return { connection: 'lost', execution, cause: 'session-unknown' };
 }
 
@@ -35,7 +43,7 @@ function badRequest(failure: Failure): Evidence {
   const known = SDK_SESSION_REJECTIONS.includes(failure.error.body?.message ?? '');
   // Without a session named, only an answer that asks for one is about sessions: the caller ended its own.
   if (!known && !mayHaveCarriedSession(failure)) {
-    return { connection: 'usable', execution: 'unknown', cause: 'http-refused' };
+    return refused(failure, 'unknown');
   }
   // A proxy that tries a second backend gets this from it as well as a 404.
   const execution = known && failure.trust404 ? 'none' : 'unknown';
@@ -74,7 +82,9 @@ export const httpEvidence: EvidenceRule = (failure) => {
       return { connection: 'usable', execution: 'unknown', cause: 'http-error' };
     default:
       if (REFUSED_BEFORE_RUNNING.includes(status)) {
-        return { connection: 'usable', execution: 'none', cause: 'http-refused' };
+        return status === 405
+          ? refused(failure, 'none')
+          : { connection: 'usable', execution: 'none', cause: 'http-refused' };
       }
       // One failure of a gateway says nothing about the session behind it.
       if (status >= 500) return { connection: 'usable', execution: 'unknown', cause: 'gateway-error' };

@@ -17,6 +17,35 @@ export const unsupportedEvidence: EvidenceRule = ({ error }) =>
     ? { connection: 'usable', execution: 'none', cause: 'unsupported' }
     : undefined;
 
+const UNSUPPORTED_VERSION = -32022;
+/** What the SDK's servers of 2025 answer, before they look at anything else. */
+const UNSUPPORTED_VERSION_MESSAGE = /^Bad Request: Unsupported protocol version: /;
+
+/** In the answer itself, or in the body of a refusal. */
+export function saysVersionIsUnsupported({ code, status, body }: ErrorShape): boolean {
+  if (code === UNSUPPORTED_VERSION || body?.code === UNSUPPORTED_VERSION) return true;
+  return status === 400 && UNSUPPORTED_VERSION_MESSAGE.test(body?.message ?? '');
+}
+
+/** The server is another one since, and has not run what it cannot read. */
+export const versionEvidence: EvidenceRule = ({ error, reached }) =>
+  reached !== 'elsewhere' && saysVersionIsUnsupported(error)
+    ? { connection: 'lost', execution: 'none', cause: 'version-changed' }
+    : undefined;
+
+/** What SDK v2 says of an answer that came, and that it does not hand on. */
+const UNUSABLE_ANSWERS: readonly unknown[] = [
+  'INVALID_RESULT',
+  'UNSUPPORTED_RESULT_TYPE',
+  'INPUT_REQUIRED_ROUNDS_EXCEEDED',
+  'LIST_PAGINATION_EXCEEDED',
+];
+
+export const unusableAnswerEvidence: EvidenceRule = ({ error }) =>
+  UNUSABLE_ANSWERS.includes(error.code)
+    ? { connection: 'usable', execution: 'answered', cause: 'malformed-answer' }
+    : undefined;
+
 /** The SDK gave up waiting. A server that relays the very same error is taken for a timeout: one probe tells. */
 export function isTimeout(error: ErrorShape, overdue: boolean): boolean {
   return (

@@ -46,3 +46,12 @@ export const socketEvidence: EvidenceRule = ({ error }) => {
     error.systemCodes.length > 0 || (error.name === 'TypeError' && error.message === 'fetch failed');
   return cut ? { connection: 'suspect', execution: 'unknown', cause: 'request-cut' } : undefined;
 };
+
+/** How browsers, and undici, say that a request has failed. */
+const NETWORK_MESSAGE = /fetch|network|load failed|terminated/i;
+
+/** A mistake in what was asked, or in the code that asked: the wire has no part in it. */
+export const localEvidence: EvidenceRule = ({ error }) =>
+  error.name === 'TypeError' && error.causeMessage === '' && !NETWORK_MESSAGE.test(error.message)
+    ? { connection: 'usable', execution: 'unknown', cause: 'unrecognised' }
+    : undefined;

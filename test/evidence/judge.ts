@@ -9,6 +9,8 @@ export type Facts = Partial<Omit<Failure, 'error'>>;
 /** A request of an established session, on an open transport, sent once. */
 const FACTS: Omit<Failure, 'error'> = {
   session: 'carried',
+  nothingToLose: false,
+  isModern: false,
   aborted: false,
   overdue: false,
   transportClosed: false,

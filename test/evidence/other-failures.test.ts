@@ -168,11 +168,12 @@ describe('system errors that leave open whether it ran', () => {
       'lost unknown request-cut',
     ],
     ['a cause without a code (f. 407)', () => fetchFailed(new Error('')), 'suspect unknown request-cut'],
+    ['a browser', () => new TypeError('Failed to fetch'), 'suspect unknown unrecognised'],
     ['no cause at all', () => new TypeError('fetch failed'), 'suspect unknown request-cut'],
     [
       'another TypeError: our own mistake, or the SDK’s, maybe after the tool ran',
       () => new TypeError('Cannot read properties of undefined'),
-      'suspect unknown unrecognised',
+      'usable unknown unrecognised',
     ],
     ['those words in another error', () => new Error('fetch failed'), 'suspect unknown unrecognised'],
     ['a cause four deep', () => buried(4), 'suspect none unreachable'],

@@ -33,9 +33,10 @@ const STRIKES_BEFORE_PROOF: Record<Cause, boolean> = {
   unauthorized: false,
   'authorization-required': false,
   'authorization-unavailable': false,
-  'http-refused': false,
+  'http-refused': true, // in doubt without a session: a probe tells
   'http-error': false,
   'gateway-error': false,
+  'version-changed': true, // in doubt where the host's own code may have said it of another
   incompatible: false,
   redirected: false,
   'malformed-answer': false,

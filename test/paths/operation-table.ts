@@ -65,7 +65,7 @@ export const OPERATION_STATES: Readonly<Record<OperationStateName, StateFacts>> 
 /**
  * What a failure means for its operation. `stricken`: it lost its answer, or was turned away, by a connection that may
  * be gone. `a gateway's`: it may have run, and nothing is said against the connection. `a probe tells`: the answer means
- * a forgotten session on some servers and an ordinary error on others.
+ * a forgotten session, or another server, in some places, and an ordinary error in others.
  */
 export type Meaning = 'no loss' | "a gateway's" | 'a probe tells' | 'stricken' | 'lost';
 
@@ -82,13 +82,13 @@ export function meaningOf({ connection, cause }: Evidence): Meaning {
 }
 
 const OF_A_SUSPECT: Readonly<Record<Cause, Meaning>> = {
-  'session-unknown': 'no loss',
+  'session-unknown': 'stricken',
   'session-rejected': 'a probe tells',
   'session-error': 'a probe tells',
   unreachable: 'stricken',
-  'not-connected': 'no loss',
+  'not-connected': 'stricken',
   unwritten: 'no loss',
-  'connection-closed': 'no loss',
+  'connection-closed': 'stricken',
   'stream-ended': 'no loss',
   'request-cut': 'stricken',
   'answer-lost': 'stricken',
@@ -100,9 +100,10 @@ const OF_A_SUSPECT: Readonly<Record<Cause, Meaning>> = {
   unauthorized: 'no loss',
   'authorization-required': 'no loss',
   'authorization-unavailable': 'no loss',
-  'http-refused': 'no loss',
+  'http-refused': 'a probe tells',
   'http-error': 'no loss',
   'gateway-error': 'no loss',
+  'version-changed': 'stricken',
   incompatible: 'no loss',
   redirected: 'no loss',
   'malformed-answer': 'no loss',
