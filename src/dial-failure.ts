@@ -28,8 +28,16 @@ const PERMANENT_STATUSES: readonly number[] = [400, 401, 403, 405, 406, 415];
 const PERMANENT_CODES: readonly string[] = ['ENOENT', 'ENOTDIR', 'EACCES', 'ENOEXEC'];
 /** By which a shell says that it cannot execute the command, or does not find it. */
 const PERMANENT_EXIT_CODES: readonly unknown[] = [126, 127];
-/** To `initialize`: an invalid request, an unknown method, invalid parameters. */
-const PERMANENT_RPC_CODES: readonly unknown[] = [-32600, -32601, -32602];
+/** To the handshake: an unknown method, invalid parameters, and at 2026-07-28 an unsupported version. */
+const INCOMPATIBLE_RPC_CODES: readonly unknown[] = [-32601, -32602, -32022];
+/** An invalid request; in a 400 a server says so of a second session as well. */
+const INVALID_REQUEST = -32600;
+/** SDK v2 could not agree on a version with the server, or did not come to that. */
+const ERA_NEGOTIATION_FAILED = 'ERA_NEGOTIATION_FAILED';
+/** What says that it did not: v2 takes a connection that closed for an answer, and has no other mark for it. */
+const CLOSED_MEANWHILE = / closed during the server\/discover probe/;
+/** What it takes for the answer of an older server as well, and may be otherwise in a moment. */
+const PASSING_STATUSES: readonly number[] = [408, 425, 429];
 /** Both SDKs say so, in a plain error. */
 const NO_COMMON_VERSION = "Server's protocol version is not supported: ";
 const SECOND_SESSION_STATUSES: readonly number[] = [400, 409, 503];
@@ -51,7 +59,7 @@ export function dialFailure(error: unknown, dial: Dial, monitor: WireMonitor): D
   // Nobody is dialled while a person signs in.
   const cause = evidence.cause === 'authorization-required' ? 'unauthorized' : evidence.cause;
   const redirected = REDIRECT_STATUSES.includes(status);
-  const incompatible = isIncompatible(shape);
+  const incompatible = isIncompatible(shape, monitor);
   return {
     error,
     cause: redirected ? 'redirected' : incompatible ? 'incompatible' : cause,
@@ -65,8 +73,16 @@ export function dialFailure(error: unknown, dial: Dial, monitor: WireMonitor): D
   };
 }
 
-function isIncompatible({ isRpc, code, message }: ErrorShape): boolean {
-  return message.startsWith(NO_COMMON_VERSION) || (isRpc && PERMANENT_RPC_CODES.includes(code));
+function isIncompatible(error: ErrorShape, { lastStatus }: WireMonitor): boolean {
+  const { isRpc, code, message, body } = error;
+  if (code === ERA_NEGOTIATION_FAILED) return isDecided(error) && !PASSING_STATUSES.includes(lastStatus);
+  if (message.startsWith(NO_COMMON_VERSION) || (isRpc && code === INVALID_REQUEST)) return true;
+  return INCOMPATIBLE_RPC_CODES.includes(isRpc ? code : body?.code);
+}
+
+/** By what the server answered: v2 gives a failure of the wire, and an answer that it cannot read, as the cause. */
+function isDecided({ status, data, message }: ErrorShape): boolean {
+  return status === undefined && data.cause === undefined && !CLOSED_MEANWHILE.test(message);
 }
 
 function isPermanent(error: ErrorShape, cause: Cause, end: ProcessEnd | undefined): boolean {

@@ -2,6 +2,7 @@
 import type { SignIn } from './authorization/sign-in.ts';
 import { MAX_DURATION_MS } from './durations.ts';
 import type { ProcessEnd } from './evidence/failure.ts';
+import { awaitFirstWord, showsAnAnswer } from './first-word.ts';
 import type { Connect, Settings } from './options.ts';
 import { OwnedGeneration } from './owned-generation.ts';
 import {
@@ -16,13 +17,17 @@ import type { WireMonitor } from './transports/wire-monitor.ts';
 
 export type Recipe = { readonly transport: OwnedTransport } | { readonly connect: Connect };
 
+export interface DialLimits extends Pick<Settings['timeouts'], 'connectTimeoutMs' | 'closeTimeoutMs'> {
+  readonly probeTimeoutMs: number;
+}
+
 export class Dial {
   readonly isDescribed: boolean;
   readonly #recipe: Recipe;
   readonly #identity: Identity;
   readonly #number: number;
   readonly #monitor: WireMonitor;
-  readonly #timeouts: Settings['timeouts'];
+  readonly #limits: DialLimits;
   readonly #signIn: SignIn | undefined;
   readonly #stop = new AbortController();
   #made: OwnedGeneration | undefined;
@@ -35,10 +40,10 @@ export class Dial {
     identity: Identity,
     number: number,
     monitor: WireMonitor,
-    timeouts: Settings['timeouts'],
+    limits: DialLimits,
     signIn: SignIn | undefined,
   ) {
-    this.#timeouts = timeouts;
+    this.#limits = limits;
     this.#signIn = signIn;
     this.#recipe = recipe;
     this.#identity = identity;
@@ -50,7 +55,7 @@ export class Dial {
   /** Rejects when it failed, took too long or was aborted; then it has to be abandoned. */
   async run(signal: AbortSignal): Promise<OwnedGeneration> {
     signal.throwIfAborted();
-    const limitMs = this.#timeouts.connectTimeoutMs;
+    const limitMs = this.#limits.connectTimeoutMs;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let onAbort = () => {};
     const stopped = new Promise<never>((_, reject) => {
@@ -107,7 +112,7 @@ export class Dial {
   async #handshake(description: OwnedTransport): Promise<OwnedGeneration> {
     const client = await makeClient(this.#identity);
     const signed = this.#signIn?.fetchFor(this.#number, this.#monitor);
-    const { closeTimeoutMs } = this.#timeouts;
+    const { closeTimeoutMs } = this.#limits;
     const transport = await makeTransport(description, this.#monitor, closeTimeoutMs, signed);
     this.#stop.signal.throwIfAborted();
     const made = this.#take(client as unknown as ClientShape, transport as TransportShape);
@@ -151,7 +156,22 @@ export class Dial {
     const made = this.#take(client, transport);
     const overHttp = isOverHttp(transport);
     this.#monitor.watch(transport, { overHttp, tellsStreamEnd: overHttp && isVersion2(client) });
+    const isAnswered = this.#monitor.hasBeenAnswered ?? showsAnAnswer(client);
+    if (overHttp && !isAnswered) await this.#firstWord(made, transport);
     return made;
+  }
+
+  async #firstWord({ client }: OwnedGeneration, transport: TransportShape): Promise<void> {
+    const { connectTimeoutMs, probeTimeoutMs } = this.#limits;
+    // A silent server must not use up the time of the dial.
+    const timeout = Math.min(probeTimeoutMs, connectTimeoutMs / 2);
+    try {
+      await awaitFirstWord(client, transport, { timeout, signal: this.#stop.signal });
+    } catch (error) {
+      // A session that this dial did not begin is not its to end, and a closed transport sends no DELETE.
+      await (client as unknown as ClientShape).close();
+      throw error;
+    }
   }
 
   #take(client: ClientShape, transport: TransportShape): OwnedGeneration {

@@ -2,7 +2,7 @@
 import type { OpenFailure } from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
 import type { SignIn } from './authorization/sign-in.ts';
-import { Dial, type Recipe } from './dial.ts';
+import { Dial, type DialLimits, type Recipe } from './dial.ts';
 import { type DialFailure, dialFailure } from './dial-failure.ts';
 import { hintOf } from './evidence/hints.ts';
 import type { Generation } from './generation.ts';
@@ -34,6 +34,7 @@ export class OwnedLine implements Line {
   readonly #recipe: Recipe;
   readonly #identity: Identity;
   readonly #timeouts: Settings['timeouts'];
+  readonly #limits: DialLimits;
   readonly #signIn: SignIn | undefined;
   readonly #hooks: LineHooks;
   readonly #habits: ServerHabits = { answersOnListenStream: false, offersListenStream: false };
@@ -53,7 +54,7 @@ export class OwnedLine implements Line {
   constructor(
     recipe: Recipe,
     identity: Identity,
-    timeouts: Settings['timeouts'],
+    { timeouts, liveness }: Pick<Settings, 'timeouts' | 'liveness'>,
     signIn: SignIn | undefined,
     hooks: LineHooks,
   ) {
@@ -61,6 +62,7 @@ export class OwnedLine implements Line {
     this.#recipe = recipe;
     this.#identity = identity;
     this.#timeouts = timeouts;
+    this.#limits = { ...timeouts, probeTimeoutMs: liveness.probeTimeoutMs };
     this.#hooks = hooks;
   }
 
@@ -175,7 +177,7 @@ export class OwnedLine implements Line {
       },
       this.#habits,
     );
-    const dial = new Dial(this.#recipe, this.#identity, number, monitor, this.#timeouts, this.#signIn);
+    const dial = new Dial(this.#recipe, this.#identity, number, monitor, this.#limits, this.#signIn);
     try {
       generation = await dial.run(signal);
       this.#refuseUsed(generation.client);

@@ -141,7 +141,7 @@ class SupervisorMap implements Supervisor {
       clock,
       inspection: this.#inspection,
       telemetry: this.#telemetry,
-      line: (hooks) => new OwnedLine(options, identity, settings.timeouts, signIn, hooks),
+      line: (hooks) => new OwnedLine(options, identity, settings, signIn, hooks),
     });
     return this.#add(handle) as unknown as OwnedConnection;
   }

@@ -19,6 +19,10 @@ export class WatchedFetch {
   sessionEnded = false;
   /** A transport has used it. */
   isUsed = false;
+  /** Of the last answer to a POST; 0 without one. */
+  lastStatus = 0;
+  /** A request of a transport's was accepted. */
+  hasBeenAnswered = false;
   /** On legacy SSE every POST is answered with 202, and the answer comes on the one stream. */
   answersComeWithPosts = false;
   readonly #exchanges: Exchanges;
@@ -58,6 +62,7 @@ export class WatchedFetch {
       }
       return this.#streams.get(asked, init, async (...request) => {
         const response = await base(...request);
+        this.hasBeenAnswered ||= response.ok;
         this.#noteRedirect(asked, response);
         return response;
       });
@@ -78,6 +83,8 @@ export class WatchedFetch {
 
   #responded(asked: Asked, init: RequestInit, response: Response): void {
     const { status, ok, body } = response;
+    this.lastStatus = status;
+    this.hasBeenAnswered ||= ok;
     this.#noteRedirect(asked, response);
     if (response.redirected) this.#noteReached(asked, init, response);
     this.#noteRetryAfter(response);
@@ -132,6 +139,7 @@ export class WatchedFetch {
     this.#noteRedirect(asked, response);
     this.#noteRetryAfter(response);
     if (response.ok && response.body) {
+      this.hasBeenAnswered = true;
       this.legacyStreamBegan = true;
       whenReadBodyEnds(response.body, () => {
         this.#legacyStreamHasEnded = true;

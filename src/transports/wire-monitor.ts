@@ -101,6 +101,16 @@ export class WireMonitor {
     return this.#fetch?.retryAfterMs ?? 0;
   }
 
+  /** Of the last answer to a POST over our `fetch`; 0 without one. */
+  get lastStatus(): number {
+    return this.#fetch?.lastStatus ?? 0;
+  }
+
+  /** A request of the transport's was accepted; undefined where it does not take our `fetch`, as far as is seen. */
+  get hasBeenAnswered(): boolean | undefined {
+    return this.#fetch?.hasBeenAnswered || undefined;
+  }
+
   /** A DELETE was answered with 2xx, 404 or 410. */
   get sessionEnded(): boolean {
     return this.#fetch?.sessionEnded ?? false;
