@@ -38,8 +38,13 @@ export class Announcer {
     this.listeners.emit('lost', event);
   }
 
-  recreated(generation: number): void {
-    const event = { connection: this.#connection, generation, at: Date.now() };
+  recreated(
+    generation: number,
+    protocolVersion: string | undefined,
+    previousProtocolVersion: string | undefined,
+  ): void {
+    const versions = { protocolVersion, previousProtocolVersion };
+    const event = { connection: this.#connection, generation, ...versions, at: Date.now() };
     this.#logger.info(event, 'Connection recreated');
     this.listeners.emit('recreated', event);
   }

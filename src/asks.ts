@@ -1,6 +1,5 @@
 /** How each operation is asked of an SDK client. Functions made once, so that a call makes none. */
 import type { Call } from './call.ts';
-import { OPERATIONS } from './operations.ts';
 import { type Callable, type CallOptions, type ClientShape, isVersion2 } from './transports/client-shape.ts';
 
 export type Ask = (
@@ -23,10 +22,9 @@ export const ASKS = {
   unsubscribeResource: (client, { params }, options) => client.unsubscribeResource(params, options),
 
   callTool(client, { params, schema }, options) {
-    if (!isVersion2(client)) return client.callTool(params, schema, options);
-    // v2 dropped the schema from `callTool`.
-    if (schema === undefined) return client.callTool(params, options);
-    return client.request({ method: OPERATIONS.callTool.method, params }, schema, options);
+    // v2 has no schema here: it checks the result itself, by the tool's own schema and the negotiated revision.
+    if (isVersion2(client)) return client.callTool(params, options);
+    return client.callTool(params, schema, options);
   },
 
   request(client, { spec, params, schema }, options) {

@@ -4,7 +4,7 @@ import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.j
 import { ASKS, type Ask } from './asks.ts';
 import { isSchemaOrNone } from './call-arguments.ts';
 import { OPERATIONS, type OperationSpec, operationOf } from './operations.ts';
-import type { Callable, CallOptions, ClientShape } from './transports/client-shape.ts';
+import { type Callable, type CallOptions, type ClientShape, eraOf } from './transports/client-shape.ts';
 
 type CallToolParams = Parameters<Client['callTool']>[0];
 type CallToolResult = ReturnType<Client['callTool']>;
@@ -32,6 +32,13 @@ export interface ClientMethods {
   getServerCapabilities: Client['getServerCapabilities'];
   getServerVersion: Client['getServerVersion'];
   getInstructions: Client['getInstructions'];
+  /**
+   * The revision that was negotiated last, such as `2025-11-25`, also while the connection is lost. Undefined before
+   * that, and where the client does not tell: SDK v1 does so over Streamable HTTP only.
+   */
+  getNegotiatedProtocolVersion(): string | undefined;
+  /** `modern` from revision 2026-07-28 on; undefined where the revision is. */
+  getProtocolEra(): 'legacy' | 'modern' | undefined;
 }
 
 export abstract class ClientMethodsBase {
@@ -44,6 +51,8 @@ export abstract class ClientMethodsBase {
     schema?: unknown,
   ): Promise<unknown>;
   protected abstract lastClient(): Callable<ClientShape> | undefined;
+  /** What was negotiated with it. */
+  protected abstract lastProtocolVersion(): string | undefined;
 
   ping(options?: CallOptions) {
     return this.perform(OPERATIONS.ping, ASKS.ping, undefined, options);
@@ -113,5 +122,14 @@ export abstract class ClientMethodsBase {
 
   getInstructions() {
     return this.lastClient()?.getInstructions();
+  }
+
+  getNegotiatedProtocolVersion() {
+    return this.lastProtocolVersion();
+  }
+
+  getProtocolEra() {
+    const version = this.lastProtocolVersion();
+    return version === undefined ? undefined : eraOf(version);
   }
 }

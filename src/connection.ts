@@ -151,6 +151,7 @@ export class Connection extends ClientMethodsBase {
       state: this.#actor.state,
       ownership: this.ownership,
       generation: this.generation,
+      protocolVersion: this.#generations.protocolVersion,
       since: this.#actor.since,
       suspectSince: this.#actor.suspectSince,
       reason,
@@ -203,6 +204,10 @@ export class Connection extends ClientMethodsBase {
 
   protected lastClient(): Callable<ClientShape> | undefined {
     return this.#generations.last?.client;
+  }
+
+  protected lastProtocolVersion(): string | undefined {
+    return this.#generations.protocolVersion;
   }
 
   protected perform(
@@ -287,7 +292,9 @@ export class Connection extends ClientMethodsBase {
   }
 
   #opened(generation: number): void {
-    if (this.ownership === 'supervisor' && generation > 1) this.#announcer.recreated(generation);
+    if (this.ownership !== 'supervisor' || generation === 1) return;
+    const { protocolVersion, previousProtocolVersion } = this.#generations;
+    this.#announcer.recreated(generation, protocolVersion, previousProtocolVersion);
   }
 
   async #settledAs(settled: Outcome | Promise<Outcome>, signal?: AbortSignal): Promise<void> {

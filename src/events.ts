@@ -21,7 +21,12 @@ export interface ConnectionEvents {
   /** A generation is definitively gone. */
   lost: ConnectionEventBase & { readonly cause: Cause };
   /** A new generation of an owned connection has finished its handshake. */
-  recreated: ConnectionEventBase;
+  recreated: ConnectionEventBase & {
+    /** The revision of MCP that it has negotiated; undefined where the client does not tell. */
+    readonly protocolVersion: string | undefined;
+    /** That of the generation before. Another one: the server behind has changed. */
+    readonly previousProtocolVersion: string | undefined;
+  };
   /**
    * A person has to sign in at this URL before the connection can go on; then `finishAuth` is to be called. The
    * `authProvider` is asked to open it as well. Told once for each login and connection.

@@ -3,6 +3,7 @@ import type { OpenInput } from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
 import type { Generation } from './generation.ts';
 import type { Line } from './line.ts';
+import { negotiatedVersionOf } from './transports/client-shape.ts';
 
 export class Generations {
   /** Takes new calls. Undefined while the connection is not ready, and while calls are held back. */
@@ -11,6 +12,9 @@ export class Generations {
   live: Generation | undefined;
   /** Which one is, or was last, current. */
   last: Generation | undefined;
+  /** The revisions that the last two that were current have negotiated; undefined where that is not known. */
+  protocolVersion: string | undefined;
+  previousProtocolVersion: string | undefined;
   readonly line: Line;
   /** Opened or checked; current once the machine says so. */
   #candidate: Generation | undefined;
@@ -47,6 +51,8 @@ export class Generations {
     this.live = this.#candidate;
     this.current = this.live;
     this.last = this.live;
+    this.previousProtocolVersion = this.protocolVersion;
+    this.protocolVersion = this.live && negotiatedVersionOf(this.live.client);
     this.#candidate = undefined;
   }
 

@@ -8,6 +8,11 @@ export interface ConnectionStatus {
   readonly ownership: Ownership;
   /** 0 before the first. */
   readonly generation: number;
+  /**
+   * The revision of MCP that this generation has negotiated, such as `2025-11-25`. Undefined before that, and where
+   * the client does not tell: SDK v1 does so over Streamable HTTP only.
+   */
+  readonly protocolVersion: string | undefined;
   /** When it entered this state, in milliseconds since the epoch. */
   readonly since: number;
   /**

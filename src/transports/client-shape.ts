@@ -102,6 +102,25 @@ export function isVersion2(client: object): boolean {
 }
 
 /**
+ * The revision that was negotiated, such as `2025-11-25`; undefined where neither the client nor its transport tells,
+ * as in SDK v1 over anything but Streamable HTTP.
+ */
+export function negotiatedVersionOf(client: object): string | undefined {
+  const { getNegotiatedProtocolVersion, transport } = client as {
+    getNegotiatedProtocolVersion?: () => unknown;
+    transport?: { readonly protocolVersion?: unknown };
+  };
+  const version = getNegotiatedProtocolVersion?.call(client) ?? transport?.protocolVersion;
+  // It goes to logs and to pages, and a supplied object may return anything.
+  return typeof version === 'string' && /^\d{4}-\d\d-\d\d$/.test(version) ? version : undefined;
+}
+
+/** The names that SDK v2 gives: `modern` has no handshake and no session. */
+export function eraOf(version: string): 'legacy' | 'modern' {
+  return version >= '2026' ? 'modern' : 'legacy';
+}
+
+/**
  * From 2026-07-28 on, one call may be several requests: the server can ask for input in between. `unseen`: the object
  * does not show its version, and is no client or session of SDK v1.
  */
@@ -112,7 +131,7 @@ export function requestsOfACall(client: object): 'one' | 'several' | 'unseen' {
   };
   if (getNegotiatedProtocolVersion === undefined) return setRequestHandler === undefined ? 'unseen' : 'one';
   const version = getNegotiatedProtocolVersion.call(client);
-  return typeof version === 'string' && version >= '2026' ? 'several' : 'one';
+  return typeof version === 'string' && eraOf(version) === 'modern' ? 'several' : 'one';
 }
 
 /** Both SDK versions drop `transport` when the connection closes. A session without the field is taken at its word. */

@@ -1,6 +1,7 @@
 /**
- * A low-level session with a client's method names. Only `request()` is called on it. The result schemas are the
- * SDK's own, loaded on the first call; v2 sessions take them too.
+ * A low-level session with a client's method names. A client of SDK v2 is one as it is; on any other session only
+ * `request()` is called. The result schemas are those of SDK v1, loaded on the first call; v2 has its own for each
+ * revision.
  */
 import { isSchemaOrNone } from '../call-arguments.ts';
 import {
@@ -8,6 +9,7 @@ import {
   type CallOptions,
   type ClientShape,
   isVersion2,
+  negotiatedVersionOf,
   type SessionShape,
 } from './client-shape.ts';
 
@@ -18,11 +20,16 @@ type SchemaName = Extract<keyof Schemas, `${string}ResultSchema`>;
 let schemas: Promise<Schemas> | undefined;
 
 export function sessionAsClient(session: SessionShape): ClientShape {
+  const hasResultChecks = isVersion2(session);
+  if (hasResultChecks && typeof (session as Partial<ClientShape>).callTool === 'function') {
+    return session as ClientShape;
+  }
   const { request } = session as unknown as Callable<SessionShape>;
 
   async function ask(method: string, params: unknown, schema: SchemaName, options: unknown) {
-    schemas ??= import('@modelcontextprotocol/sdk/types.js');
     const message = params === undefined ? { method } : { method, params };
+    if (hasResultChecks) return request.call(session, message, options);
+    schemas ??= import('@modelcontextprotocol/sdk/types.js');
     return request.call(session, message, (await schemas)[schema], options);
   }
 
@@ -62,10 +69,11 @@ export function sessionAsClient(session: SessionShape): ClientShape {
     getServerCapabilities: () => undefined,
     getServerVersion: () => undefined,
     getInstructions: () => undefined,
+    getNegotiatedProtocolVersion: () => negotiatedVersionOf(session),
     close: () => Promise.resolve(),
   };
   // Marks the version for those who have to know it.
-  if (isVersion2(session)) {
+  if (hasResultChecks) {
     const discover = (options?: CallOptions) => request.call(session, { method: 'server/discover' }, options);
     Object.assign(client, { discover });
   }

@@ -80,6 +80,7 @@ function closedStatus({ last, since }: Machine): Omit<ConnectionView, 'path' | '
     state,
     ownership,
     generation,
+    protocolVersion: undefined,
     since,
     suspectSince: undefined,
     reason: cause,

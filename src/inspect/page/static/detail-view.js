@@ -37,11 +37,13 @@ export function detailView(store) {
 
 /** @param {Store} store @param {ConnectionView} view */
 function figures(store, view) {
-  const { ownership, generation, since, suspectSince, inFlight, waiting, attempts, reason, lastError } = view;
+  const { ownership, generation, protocolVersion, since, suspectSince } = view;
+  const { inFlight, waiting, attempts, reason, lastError } = view;
   const now = Date.now();
   return [
     figure('Ownership', ownerOf(ownership)),
     figure('Generation', generation),
+    protocolVersion === undefined ? nothing : figure('Protocol version', protocolVersion),
     figure('In this state', duration(now - since)),
     suspectSince === undefined ? nothing : figure('Suspect since', moment(suspectSince)),
     figure('In flight', inFlight),
