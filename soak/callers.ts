@@ -114,7 +114,11 @@ export class Callers {
     this.#pending.set(id, call);
     const abort = ask.abortMs === undefined ? undefined : new AbortController();
     const timer = abort && setTimeout(() => abort.abort(), ask.abortMs);
-    const options = { timeout: ask.timeoutMs, ...(abort && { signal: abort.signal }) };
+    const options = {
+      timeout: ask.timeoutMs,
+      maxTotalTimeout: ask.timeoutMs,
+      ...(abort && { signal: abort.signal }),
+    };
     const outcome = await send(line, id, ask, options).then(
       (answer) => ({ answer }),
       (error: unknown) => ({ error: described(error) }),

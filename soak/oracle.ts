@@ -67,6 +67,9 @@ function judgeCall(
   const runs = lines.filter(({ event }) => event === 'run').length;
   const found: [Rule, string][] = [];
   if (kind === 'append' && runs > 1) found.push(['ran twice', `it ran ${runs} times`]);
+  const questions = lines.filter(({ event }) => event === 'asked').length;
+  // A safe one whose first answer was lost has not asked anybody.
+  if (questions > (kind === 'append' ? 1 : 2)) found.push(['asked twice', `it asked ${questions} times`]);
   if (kind !== 'append' && runs > 2) found.push(['safe call ran more than twice', `it ran ${runs} times`]);
   if (answer !== undefined && kind !== 'ping' && runs === 0) {
     found.push(['success without an execution', 'no server ran it']);

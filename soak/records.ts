@@ -15,6 +15,8 @@ export interface JournalLine {
     | 'evicted'
     /** A tool call arrived. */
     | 'begin'
+    /** Revision 2026-07-28: it was answered with a question, before it had its effect. */
+    | 'asked'
     /** It had its effect. */
     | 'run';
   /** Milliseconds since the epoch. */

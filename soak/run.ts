@@ -48,7 +48,7 @@ const OF_FETCH = /abort listeners added to \[AbortSignal\]\. MaxListeners is 150
 
 export async function soak(options: SoakOptions): Promise<Report> {
   const folder = mkdtempSync(join(tmpdir(), 'steward-soak-'));
-  const kinds = ['json', 'sse', 'resumable', 'legacy'] as const;
+  const kinds = ['json', 'sse', 'resumable', 'legacy', 'modern'] as const;
   const overHttp = await Promise.all(kinds.map((kind) => httpSite(kind, folder)));
   const sites = [...overHttp, stdioSite('stdio-1', folder), stdioSite('stdio-2', folder)];
   // A process that is stopped does not end by itself.
@@ -85,7 +85,7 @@ async function run(options: SoakOptions, sites: readonly Site[], folder: string)
   const subject = options.subject === 'naive' ? new Naive() : new Steward(watch);
   for (const site of sites) connect(site, subject, folder);
   const slots = sites.flatMap((site) => site.slots);
-  await Promise.all(slots.map((slot) => slot.line.ping({ timeout: USABLE_LIMIT_MS })));
+  await Promise.all(slots.map((slot) => use(slot, USABLE_LIMIT_MS)));
 
   const calls = new RecordFile<CallRecord>(join(folder, 'calls.jsonl'));
   const faults = new RecordFile<FaultRecord>(join(folder, 'faults.jsonl'));
@@ -164,6 +164,11 @@ async function untilDone(options: SoakOptions, startedAt: number, done: () => nu
   return warm ?? settledHeap();
 }
 
+/** By a request that every revision has. */
+async function use({ line }: Slot, timeout: number): Promise<void> {
+  await line.listTools({ cursor: 'usable' }, { timeout, maxTotalTimeout: timeout });
+}
+
 /** Those that could not be used in all that time, though nothing is wrong any more. */
 async function notUsable(slots: readonly Slot[]): Promise<Slot[]> {
   const until = Date.now() + USABLE_LIMIT_MS;
@@ -171,7 +176,7 @@ async function notUsable(slots: readonly Slot[]): Promise<Slot[]> {
     slots.map(async (slot) => {
       while (Date.now() < until) {
         try {
-          await slot.line.ping({ timeout: until - Date.now() });
+          await use(slot, until - Date.now());
           return [];
         } catch {
           await wait(200);

@@ -5,8 +5,11 @@ import { fileURLToPath } from 'node:url';
 
 const SCRIPT = fileURLToPath(new URL('./servers/http.mjs', import.meta.url));
 
-/** How a server answers: JSON, a stream, a stream that can be resumed, or over HTTP+SSE as of 2024. */
-export type HttpKind = 'json' | 'sse' | 'resumable' | 'legacy';
+/**
+ * How a server answers: JSON, a stream, a stream that can be resumed, over HTTP+SSE as of 2024, or by revision
+ * 2026-07-28, which has no sessions.
+ */
+export type HttpKind = 'json' | 'sse' | 'resumable' | 'legacy' | 'modern';
 
 export class ServerProcess {
   readonly #kind: HttpKind;

@@ -103,6 +103,7 @@ export function connect(site: Site, subject: Subject, folder: string): void {
     (port: number) =>
     (connection: string): Target => ({
       kind: http.kind === 'legacy' ? 'sse' : 'http',
+      isModern: http.kind === 'modern',
       url: `http://127.0.0.1:${port}${path}`,
       headers: { 'x-connection': connection },
     });

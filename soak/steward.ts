@@ -1,9 +1,14 @@
-/** Ours: one connection with its defaults, one that looks after itself, one that is recreated on every loss. */
-import { createSupervisor } from 'mcp-steward';
+/**
+ * Ours: one connection with its defaults, one that looks after itself, one that is recreated on every loss. The second
+ * has a client of SDK v2, and so have all where the server speaks 2026-07-28.
+ */
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { type Connect, createSupervisor, type OwnedTransport } from 'mcp-steward';
 import {
   answerQuestions,
   CAPABILITIES,
   CLIENT_INFO,
+  type HttpTarget,
   type Line,
   SAFE_TOOL,
   type Subject,
@@ -24,8 +29,12 @@ export class Steward implements Subject {
   }
 
   open(name: string, transport: Target): Line {
+    const { kind, isModern = false } = { isModern: false, ...transport };
+    const isVersion2 = isModern || (kind === 'http' && name.includes('-2#'));
     const handle = this.#supervisor.own(name, {
-      transport,
+      ...(isVersion2
+        ? { connect: connectVersion2(transport as HttpTarget) }
+        : { transport: described(transport) }),
       replay: { tools: { [SAFE_TOOL]: 'safe' } },
       ...(name.includes('-2#') && { liveness: { heartbeatMs: 500 } }),
       ...(name.includes('-direct#') && { recovery: { recreate: 'eager' } }),
@@ -38,4 +47,28 @@ export class Steward implements Subject {
   close(): Promise<void> {
     return this.#supervisor.close();
   }
+}
+
+function described(target: Target): OwnedTransport {
+  if (target.kind === 'stdio') return target;
+  const { kind, url, headers } = target;
+  return { kind, url, headers };
+}
+
+function connectVersion2({ url, headers }: HttpTarget): Connect {
+  return async ({ fetch }) => {
+    const capabilities = { sampling: {}, elicitation: { form: {} }, roots: {} };
+    const client = new Client(CLIENT_INFO, { capabilities, versionNegotiation: { mode: 'auto' } });
+    client.setRequestHandler('roots/list', () => ({ roots: [] }));
+    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { ok: true } }));
+    client.setRequestHandler('sampling/createMessage', () => ({
+      model: 'none',
+      role: 'assistant',
+      content: { type: 'text', text: 'This one.' },
+    }));
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(url), { fetch, requestInit: { headers } }),
+    );
+    return client as never;
+  };
 }

@@ -7,15 +7,21 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 
 export type Target =
-  | {
-      readonly kind: 'http' | 'sse';
-      readonly url: string;
-      readonly headers: Readonly<Record<string, string>>;
-    }
+  | HttpTarget
   | { readonly kind: 'stdio'; readonly command: string; readonly args: string[] };
+
+export interface HttpTarget {
+  readonly kind: 'http' | 'sse';
+  readonly url: string;
+  /** It speaks revision 2026-07-28. */
+  readonly isModern: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+}
 
 export interface AskOptions {
   readonly timeout: number;
+  /** The same: a call of several requests has one deadline. */
+  readonly maxTotalTimeout: number;
   readonly signal?: AbortSignal;
 }
 

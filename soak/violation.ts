@@ -3,6 +3,7 @@ import type { FaultRecord, JournalLine } from './records.ts';
 export type Rule =
   | 'ran twice'
   | 'safe call ran more than twice'
+  | 'asked twice'
   | 'success without an execution'
   | 'answer of another call'
   | 'said not to have run, and ran'

@@ -7,6 +7,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { EventStore } from './event-store.mjs';
 import { openJournal } from './journal.mjs';
 import { serve } from './mcp.mjs';
+import { modernHandler } from './modern.mjs';
 
 process.on('disconnect', () => process.exit(0));
 
@@ -63,7 +64,8 @@ async function bodyOf(req) {
   return chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString());
 }
 
-const handle = kind === 'legacy' ? legacySse : streamable;
+const handle =
+  { legacy: legacySse, modern: kind === 'modern' ? modernHandler(journal) : undefined }[kind] ?? streamable;
 const http = createHttpServer((req, res) => {
   bodyOf(req)
     .then((body) => handle(req, res, body))
