@@ -13,6 +13,7 @@ import {
   transportOf,
 } from './transports/client-shape.ts';
 import { type Identity, makeClient, makeTransport, type OwnedTransport } from './transports/recipe.ts';
+import { evictLists } from './transports/response-cache.ts';
 import type { WireMonitor } from './transports/wire-monitor.ts';
 
 export type Recipe = { readonly transport: OwnedTransport } | { readonly connect: Connect };
@@ -156,6 +157,7 @@ export class Dial {
     const made = this.#take(client, transport);
     const overHttp = isOverHttp(transport);
     this.#monitor.watch(transport, { overHttp, tellsStreamEnd: overHttp && isVersion2(client) });
+    if (this.#number > 1) await evictLists(client);
     const isAnswered = this.#monitor.hasBeenAnswered ?? showsAnAnswer(client);
     if (overHttp && !isAnswered) await this.#firstWord(made, transport);
     return made;

@@ -26,6 +26,9 @@ import type { Identity } from './transports/recipe.ts';
 import { type ServerHabits, WireMonitor } from './transports/wire-monitor.ts';
 import { withinLimit } from './within-limit.ts';
 
+/** Retired generations that wait for calls of theirs, at most. */
+const MOST_HELD = 4;
+
 /** Which line has used a client last. One map for all lines takes less than a set for each. */
 const usedBy = new WeakMap<object, OwnedLine>();
 
@@ -39,6 +42,8 @@ export class OwnedLine implements Line {
   readonly #hooks: LineHooks;
   readonly #habits: ServerHabits = { answersOnListenStream: false, offersListenStream: false };
   #lingering: Set<() => void> | undefined;
+  /** The oldest first. */
+  #held: Set<() => void> | undefined;
   #finishing = false;
   /** Dials that are under way, and endings that no call waits for. */
   #background: Set<Promise<unknown>> | undefined;
@@ -101,6 +106,7 @@ export class OwnedLine implements Line {
     this.#finishing = true;
     this.#supersede();
     for (const go of this.#lingering ?? []) go();
+    for (const letGo of this.#held ?? []) letGo();
     while (this.#background !== undefined) await Promise.all(this.#background);
   }
 
@@ -135,6 +141,7 @@ export class OwnedLine implements Line {
       hadSession: generation.session === 'carried' || generation.monitor.legacyStreamBegan,
       timeouts: this.#timeouts,
       linger: (ms) => this.#linger(ms),
+      heldLongEnough: () => this.#heldLongEnough(),
       superseded: () => this.#superseded(parts),
     };
     this.#retired ??= new Map();
@@ -146,6 +153,20 @@ export class OwnedLine implements Line {
     this.#inBackground(ended.finally(() => parts.hadSession || this.#retired?.delete(parts)));
     this.#inBackground(cleared);
     return cleared;
+  }
+
+  async #heldLongEnough(): Promise<void> {
+    if (this.#finishing) return;
+    await new Promise<void>((resolve) => {
+      const letGo = () => {
+        this.#held?.delete(letGo);
+        resolve();
+      };
+      this.#held ??= new Set();
+      this.#held.add(letGo);
+      const [oldest] = this.#held;
+      if (this.#held.size > MOST_HELD) oldest?.();
+    });
   }
 
   async #superseded(parts: RetirementParts): Promise<void> {

@@ -3,6 +3,7 @@
  * session would refuse the second, and a process that holds a port or a lock would meet itself.
  */
 import type { Cause } from '../machines/vocabulary.ts';
+import { MAX_DURATION_MS } from './durations.ts';
 import type { Settings } from './options.ts';
 import type { OwnedGeneration } from './owned-generation.ts';
 import type { ClientShape } from './transports/client-shape.ts';
@@ -59,6 +60,8 @@ export interface RetirementParts {
   readonly timeouts: Settings['timeouts'];
   /** Waits, but not once the whole connection is being closed: then there is no call to be in the way of. */
   readonly linger: (ms: number) => Promise<void>;
+  /** Waits until so many newer ones wait for calls that this one cannot, or the whole connection is being closed. */
+  readonly heldLongEnough: () => Promise<void>;
   /** Waits until the next generation has finished its handshake, or the whole connection is being closed. */
   readonly superseded: () => Promise<void>;
 }
@@ -99,6 +102,8 @@ export function canEndSession({ generation, cause }: Pick<RetirementParts, 'gene
 
 /** Ends what may be in the way of the next generation. Never rejects. */
 export async function makeWay(generation: OwnedGeneration): Promise<void> {
+  // What a DELETE ends may have run.
+  generation.monitor.cutAll();
   if (isLegacySse(generation)) await closeClient(generation, DELETE_LIMIT_MS);
   else await endSession(generation, DELETE_LIMIT_MS);
 }
@@ -170,14 +175,13 @@ function retireSilent(parts: RetirementParts): Ending {
  */
 function retireLost(parts: RetirementParts): Ending {
   const { generation, isDescribed, timeouts, linger } = parts;
-  const { drainTimeoutMs, closeTimeoutMs } = timeouts;
+  const { closeTimeoutMs } = timeouts;
   const tell = async () => {
     if (canEndSession(parts)) await endSession(generation, closeTimeoutMs);
   };
   if (isDescribed) {
     const isClosed = generation.closed || !generation.overHttp;
-    const told = generation
-      .drain(drainTimeoutMs)
+    const told = drainLost(parts)
       .then(() => (isClosed ? undefined : linger(LINGER_MS)))
       .then(tell);
     return { cleared: Promise.resolve(), ended: closeAfter(told, parts).ended };
@@ -192,8 +196,21 @@ function retireLost(parts: RetirementParts): Ending {
     const wouldCutCalls = generation.inFlight > 0 && !generation.closed;
     return wouldCutCalls ? undefined : end();
   });
-  const ended = cleared.then(() => generation.drain(drainTimeoutMs)).then(end);
+  const ended = cleared.then(() => drainLost(parts)).then(end);
   return { cleared, ended };
+}
+
+/**
+ * A server that is replaced gently finishes what it has begun. So a call whose exchange is open has all of its own
+ * time, and only what cannot be answered any more is cut after `drainTimeoutMs`.
+ */
+async function drainLost({ generation, timeouts, heldLongEnough }: RetirementParts): Promise<void> {
+  const { drainTimeoutMs } = timeouts;
+  const isOver = generation.inFlight === 0 || isLegacySse(generation) ? undefined : heldLongEnough();
+  await generation.drain(drainTimeoutMs);
+  if (isOver === undefined || !generation.monitor.hasOpenExchange) return;
+  generation.monitor.cutThoseNotOpen();
+  await Promise.race([generation.drain(MAX_DURATION_MS), isOver]);
 }
 
 /**

@@ -80,6 +80,11 @@ export class Exchange {
     return (this.#legStartedAt ?? this.call.startedAt) + this.#limitMs - Date.now();
   }
 
+  /** Its last request was not answered, and the response to it has not ended. */
+  get isOpen(): boolean {
+    return !this.answered && !this.awaitsInput && this.stream?.end === undefined;
+  }
+
   get requestId(): string | number | undefined {
     return this.message?.id;
   }

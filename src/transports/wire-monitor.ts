@@ -260,6 +260,29 @@ export class WireMonitor {
     for (const exchange of [...this.#exchanges]) if (exchange.awaitsInput) exchange.cut?.();
   }
 
+  /** A call may still be answered on the response to its own request, as far as our `fetch` has seen it. */
+  get hasOpenExchange(): boolean {
+    return this.#openExchanges().length > 0;
+  }
+
+  /** Settles the calls whose answer nothing on the wire is about to bring. */
+  cutThoseNotOpen(): void {
+    const open = this.#openExchanges();
+    this.cutThoseThatAwaitInput();
+    for (const exchange of [...this.#exchanges]) if (!open.includes(exchange)) this.#settle(exchange);
+  }
+
+  /** Settles every call: what follows ends it. */
+  cutAll(): void {
+    this.cutThoseThatAwaitInput();
+    for (const exchange of [...this.#exchanges]) this.#settle(exchange);
+  }
+
+  #openExchanges(): Exchange[] {
+    if (this.#fetch?.isUsed !== true) return [];
+    return [...this.#exchanges].filter(({ settled, isOpen }) => !settled && isOpen);
+  }
+
   /** No answer can come on this transport any more. */
   settleAll(): void {
     setTimeout(() => {
