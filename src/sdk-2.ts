@@ -2,8 +2,6 @@
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Sdk2 } from './transports/recipe.ts';
 
-export type { Sdk2, VersionNegotiation } from './transports/recipe.ts';
-
 /**
  * Given as `sdk` of an owned transport, it makes that connection with SDK v2.
  * @example
