@@ -12,6 +12,7 @@ import {
   type TransportShape,
   transportOf,
 } from './transports/client-shape.ts';
+import { endedIn, negotiationFor } from './transports/negotiation.ts';
 import { type Identity, makeClient, makeTransport, type OwnedTransport } from './transports/recipe.ts';
 import { evictLists } from './transports/response-cache.ts';
 import type { WireMonitor } from './transports/wire-monitor.ts';
@@ -111,9 +112,10 @@ export class Dial {
   }
 
   async #handshake(description: OwnedTransport): Promise<OwnedGeneration> {
-    const client = await makeClient(this.#identity);
+    const { closeTimeoutMs, connectTimeoutMs } = this.#limits;
+    const negotiation = negotiationFor(description, connectTimeoutMs);
+    const client = await makeClient(this.#identity, description, negotiation);
     const signed = this.#signIn?.fetchFor(this.#number, this.#monitor);
-    const { closeTimeoutMs } = this.#limits;
     const transport = await makeTransport(description, this.#monitor, closeTimeoutMs, signed);
     this.#stop.signal.throwIfAborted();
     const made = this.#take(client as unknown as ClientShape, transport as TransportShape);
@@ -122,9 +124,10 @@ export class Dial {
     transport.onclose = () => {
       seen.closed = true;
     };
+    const overHttp = description.kind !== 'stdio';
     this.#monitor.watch(transport as TransportShape, {
-      overHttp: description.kind !== 'stdio',
-      tellsStreamEnd: false,
+      overHttp,
+      tellsStreamEnd: overHttp && description.sdk !== undefined,
     });
     // The SDK's own timer would send a cancellation, which `initialize` forbids; the limit around this is ours.
     this.#holdOpen(transport as TransportShape);
@@ -133,6 +136,7 @@ export class Dial {
         client.connect(transport, { timeout: MAX_DURATION_MS, onresumptiontoken: token }),
       );
     } catch (error) {
+      if (seen.closed && description.kind === 'stdio') throw endedIn(description, error);
       // The SDK tells only the status of a stream that it was refused.
       throw description.kind === 'sse' ? (signed?.failure ?? error) : error;
     }

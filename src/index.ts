@@ -48,5 +48,5 @@ export type {
 export type { ConnectionStatus } from './status.ts';
 export { createSupervisor, type Supervisor, type SupervisorOptions } from './supervisor.ts';
 export type { Telemetry } from './telemetry.ts';
-export type { HttpDescription, OwnedTransport } from './transports/recipe.ts';
+export type { HttpDescription, OwnedTransport, Sdk2, VersionNegotiation } from './transports/recipe.ts';
 export type { StdioDescription } from './transports/stdio.ts';

@@ -28,7 +28,8 @@ import type { ClientShape, SessionShape } from './transports/client-shape.ts';
 import { sessionAsClient } from './transports/session-client.ts';
 import { adoptSettings, checkName, checkSupervisorOptions, ownSettings } from './validation.ts';
 
-export interface SupervisorOptions {
+/** `OwnedClient`: what `setup` takes; a client of SDK v1, unless the host says that its transports are made by v2. */
+export interface SupervisorOptions<OwnedClient = Client> {
   /** Who this host is, towards every server. */
   readonly clientInfo: Implementation;
   readonly capabilities?: ClientCapabilities | undefined;
@@ -36,7 +37,7 @@ export interface SupervisorOptions {
    * Runs on the new client of every generation before its handshake: the place for request and notification
    * handlers. Not for clients that `connect` returns: those come as that function made them.
    */
-  readonly setup?: ((client: Client) => void | Promise<void>) | undefined;
+  readonly setup?: ((client: OwnedClient) => void | Promise<void>) | undefined;
   /**
    * Looks on at the machines: any XState inspection observer, such as `statelyInspector()` of `mcp-steward/inspect`
    * or the `inspect` of an inspector of `@statelyai/inspect`. It is told soon after each step, in order, and never
@@ -97,8 +98,8 @@ export interface Supervisor extends AsyncDisposable {
  * await files.callTool({ name: 'read', arguments: { path: 'a.txt' } });
  * await supervisor.close();
  */
-export function createSupervisor(options: SupervisorOptions): Supervisor {
-  return new SupervisorMap(options);
+export function createSupervisor<OwnedClient = Client>(options: SupervisorOptions<OwnedClient>): Supervisor {
+  return new SupervisorMap(options as SupervisorOptions<never> as SupervisorOptions);
 }
 
 class SupervisorMap implements Supervisor {

@@ -53,6 +53,40 @@ const httpUrl = z.custom<string | URL>(
   { error: 'expected an absolute http: or https: URL' },
 );
 
+const sdk = z.custom<object>(
+  (value) =>
+    ['Client', 'SSEClientTransport', 'StreamableHTTPClientTransport'].every(
+      (name) => typeof Object(value)[name] === 'function',
+    ),
+  { error: "expected sdk2 of 'mcp-steward/sdk-2'" },
+);
+
+/** In every kind of transport. */
+const ofVersion2 = {
+  sdk: sdk.optional(),
+  versionNegotiation: z
+    .strictObject({
+      mode: z
+        .union([z.enum(['auto', 'legacy']), z.strictObject({ pin: text })], {
+          error: "expected 'auto', 'legacy' or { pin: … }",
+        })
+        .optional(),
+      probe: z
+        .strictObject({
+          timeoutMs: positiveDuration.optional(),
+          maxRetries: z.int({ error: 'expected a whole number' }).min(0).optional(),
+        })
+        .optional(),
+    })
+    .optional(),
+};
+
+function checkNegotiation({ value, issues }: z.core.ParsePayload<z.output<z.ZodObject<typeof ofVersion2>>>) {
+  if (value.sdk !== undefined || value.versionNegotiation === undefined) return;
+  const message = "expected only together with sdk: sdk2 of 'mcp-steward/sdk-2'";
+  issues.push({ code: 'custom', path: ['versionNegotiation'], message, input: undefined });
+}
+
 function httpTransport<Kind extends 'http' | 'sse'>(kind: Kind) {
   return z
     .strictObject({
@@ -61,7 +95,9 @@ function httpTransport<Kind extends 'http' | 'sse'>(kind: Kind) {
       headers: headers.optional(),
       authProvider: object.optional(),
       fetch: callable.optional(),
+      ...ofVersion2,
     })
+    .check(checkNegotiation)
     .refine(({ url, fetch }) => fetch !== undefined || !hasCredentials(new URL(url)), {
       path: ['url'],
       error: 'expected a URL without credentials, which fetch() refuses: pass them in headers',
@@ -77,16 +113,19 @@ const transport = z.discriminatedUnion(
   [
     httpTransport('http'),
     httpTransport('sse'),
-    z.strictObject({
-      kind: z.literal('stdio'),
-      command: path,
-      args: z.array(withoutNul, { error: 'expected a list of strings' }).optional(),
-      env: environment.optional(),
-      cwd: path.optional(),
-      secrets: z
-        .array(z.string({ error: 'expected a string' }), { error: 'expected a list of strings' })
-        .optional(),
-    }),
+    z
+      .strictObject({
+        kind: z.literal('stdio'),
+        command: path,
+        args: z.array(withoutNul, { error: 'expected a list of strings' }).optional(),
+        env: environment.optional(),
+        cwd: path.optional(),
+        secrets: z
+          .array(z.string({ error: 'expected a string' }), { error: 'expected a list of strings' })
+          .optional(),
+        ...ofVersion2,
+      })
+      .check(checkNegotiation),
   ],
   { error: "expected { kind: 'http' | 'sse' | 'stdio', … }" },
 );

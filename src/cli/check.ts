@@ -28,7 +28,7 @@ interface Report {
 const AT_ONCE = 8;
 
 export async function check({ options }: Arguments): Promise<number> {
-  const servers = readServers(options.config);
+  const servers = await readServers(options.config);
   exitWhenInterrupted();
   // What the first dial would load is no part of how long a server takes.
   await preload([...servers.values()].map(({ kind }) => kind));

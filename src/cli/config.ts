@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import stripJsonComments from 'strip-json-comments';
 import { z } from 'zod';
-import type { OwnedTransport } from '../transports/recipe.ts';
+import type { OwnedTransport, Sdk2 } from '../transports/recipe.ts';
 import { expanded } from './expand.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -25,6 +25,7 @@ const entry = z.looseObject(
     cwd: text.optional(),
     url: text.optional(),
     headers: texts.optional(),
+    sdk: z.union([z.literal(1), z.literal(2)], { error: 'expected 1 or 2' }).optional(),
   },
   { error: 'expected an object' },
 );
@@ -36,21 +37,37 @@ type Entry = z.output<typeof entry>;
 export type Servers = ReadonlyMap<string, OwnedTransport>;
 
 /** @throws {UsageError} saying where, and what was expected; never what was found, which may be a secret. */
-export function readServers(path: string | undefined, env: NodeJS.ProcessEnv = process.env): Servers {
+export async function readServers(
+  path: string | undefined,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Servers> {
   const place = path ?? DEFAULT_FILES.find((name) => existsSync(name));
   if (place === undefined) {
     throw new UsageError(`there is no ${DEFAULT_FILES.join(' or ')} here: name a file with --config`);
   }
   const entries = Object.entries(entriesOf(place));
   if (entries.length === 0) throw new UsageError(`${place}: it has no server that is not disabled`);
+  const needsVersion2 = entries.find(([, { sdk }]) => sdk === 2)?.[0];
+  const sdk2 = needsVersion2 && (await loadVersion2(`${place}: ${needsVersion2}`));
   return new Map(
     entries.map(([name, found]) => {
       // What it says that is no part of the transport, nobody has to fill in.
       const { value, filled, missing } = expanded(transportOf(`${place}: ${name}`, found), env);
       if (missing !== undefined) throw new UsageError(`${place}: ${name}: ${missing}`);
-      return [name, value.kind === 'stdio' ? { ...value, secrets: filled } : value];
+      const byVersion = found.sdk === 2 && sdk2 ? { sdk: sdk2 } : {};
+      return [name, { ...value, ...(value.kind === 'stdio' && { secrets: filled }), ...byVersion }];
     }),
   );
+}
+
+async function loadVersion2(place: string): Promise<Sdk2> {
+  try {
+    return (await import('../sdk-2.ts')).sdk2;
+  } catch {
+    throw new UsageError(
+      `${place}: it needs SDK v2, which is not installed: npm install @modelcontextprotocol/client`,
+    );
+  }
 }
 
 function entriesOf(place: string): Readonly<Record<string, Entry>> {

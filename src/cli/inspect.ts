@@ -8,7 +8,7 @@ import { codeOf, supervise } from './supervise.ts';
 import { UsageError } from './usage-error.ts';
 
 export async function inspect({ options }: Arguments): Promise<number> {
-  const servers = readServers(options.config);
+  const servers = await readServers(options.config);
   const port = portOf(options.port);
   const { supervisor, connect } = supervise(servers);
   const page = await servePage(supervisor, { port }).catch((error: NodeJS.ErrnoException) => {

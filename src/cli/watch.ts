@@ -13,7 +13,7 @@ const REDRAW_MS = 250;
 const LATEST = 8;
 
 export async function watch({ options }: Arguments): Promise<number> {
-  const { supervisor, connect } = supervise(readServers(options.config));
+  const { supervisor, connect } = supervise(await readServers(options.config));
   const print = (line: string) => process.stdout.write(`${line}\n`);
   const end = options.json
     ? show(supervisor, (step) => print(JSON.stringify(step)))

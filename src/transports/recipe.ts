@@ -20,13 +20,38 @@ export interface HttpDescription {
   readonly fetch?: typeof fetch | undefined;
 }
 
+/** SDK v2, which `mcp-steward/sdk-2` exports: by shape, so that its types are needed only where it is used. */
+export interface Sdk2 {
+  readonly Client: new (...args: never[]) => object;
+  readonly SSEClientTransport: new (...args: never[]) => object;
+  readonly StreamableHTTPClientTransport: new (...args: never[]) => object;
+}
+
+/** How SDK v2 finds out which revision of MCP a server speaks. */
+export interface VersionNegotiation {
+  /**
+   * `auto` (default): `server/discover` first, and the handshake of 2025 with a server that does not know it.
+   * `legacy`: that handshake only. `pin`: this revision, from 2026-07-28 on, or none.
+   */
+  readonly mode?: 'auto' | 'legacy' | { readonly pin: string } | undefined;
+  /** `timeoutMs` of `server/discover`: over stdio a third of `connectTimeoutMs` by default, else all of it. */
+  readonly probe?: {
+    readonly timeoutMs?: number | undefined;
+    readonly maxRetries?: number | undefined;
+  };
+}
+
+type ByVersion1 = { readonly sdk?: undefined; readonly versionNegotiation?: undefined };
+type ByVersion2 = { readonly sdk: Sdk2; readonly versionNegotiation?: VersionNegotiation | undefined };
+
 export type OwnedTransport =
-  /** Streamable HTTP. */
-  | ({ readonly kind: 'http' } & HttpDescription)
-  /** The HTTP+SSE transport of revision 2024-11-05. */
-  | ({ readonly kind: 'sse' } & HttpDescription)
-  /** A child process. Needs Node. */
-  | ({ readonly kind: 'stdio' } & StdioDescription);
+  /** `http`: Streamable HTTP. `sse`: the HTTP+SSE transport of revision 2024-11-05. */
+  (
+    | ({ readonly kind: 'http' | 'sse' } & HttpDescription)
+    /** A child process. Needs Node. */
+    | ({ readonly kind: 'stdio' } & StdioDescription)
+  ) &
+    (ByVersion1 | ByVersion2);
 
 export interface TransportContext {
   /**
@@ -53,6 +78,9 @@ const MODULES = {
   stdio: once(() => import('./stdio.ts')),
 } as const;
 
+/** Both versions construct their transports in the same way. */
+type Loaded<Name extends keyof typeof MODULES> = Awaited<ReturnType<(typeof MODULES)[Name]>>;
+
 function once<T>(load: () => Promise<T>): () => Promise<T> {
   let loaded: Promise<T> | undefined;
   return () => {
@@ -76,16 +104,16 @@ export async function makeTransport(
     const { StdioTransport } = await MODULES.stdio();
     return new StdioTransport(description, closeLimitMs);
   }
-  const { url, headers, fetch: base = globalThis.fetch } = description;
+  const { url, headers, fetch: base = globalThis.fetch, sdk } = description;
   const options = {
     fetch: monitor.watchFetch(signed?.fetch ?? base, description.kind),
     ...(headers === undefined ? {} : { requestInit: { headers } }),
   };
   if (description.kind === 'sse') {
-    const { SSEClientTransport } = await MODULES.sse();
+    const { SSEClientTransport } = (sdk as Loaded<'sse'> | undefined) ?? (await MODULES.sse());
     return new SSEClientTransport(new URL(url), options);
   }
-  const { StreamableHTTPClientTransport } = await MODULES.http();
+  const { StreamableHTTPClientTransport } = (sdk as Loaded<'http'> | undefined) ?? (await MODULES.http());
   return new StreamableHTTPClientTransport(new URL(url), options) as Transport;
 }
 
@@ -96,7 +124,32 @@ function guardHooks(client: Client): void {
   if (onerror) client.onerror = (error) => quietly(() => onerror.call(client, error));
 }
 
-export async function makeClient({ clientInfo, capabilities, setup }: Identity): Promise<Client> {
+/** Before its handshake. */
+export async function makeClient(
+  identity: Identity,
+  { sdk }: OwnedTransport,
+  versionNegotiation: VersionNegotiation,
+): Promise<Client> {
+  const client =
+    sdk === undefined
+      ? await clientOfVersion1(identity)
+      : clientOfVersion2(identity, sdk, versionNegotiation);
+  await identity.setup?.(client);
+  guardHooks(client);
+  return client;
+}
+
+function clientOfVersion2(
+  { clientInfo, capabilities }: Identity,
+  sdk: Sdk2,
+  versionNegotiation: VersionNegotiation,
+): Client {
+  // What is called on it is the same in both versions.
+  const Version2 = sdk.Client as new (clientInfo: Implementation, options: object) => Client;
+  return new Version2(clientInfo, { versionNegotiation, ...(capabilities && { capabilities }) });
+}
+
+async function clientOfVersion1({ clientInfo, capabilities }: Identity): Promise<Client> {
   const { Client } = await MODULES.client();
   const { AjvJsonSchemaValidator } = await MODULES.validator();
   // Setting up Ajv takes longer than all the rest of a dial, and only the schema of an output needs it.
@@ -107,11 +160,8 @@ export async function makeClient({ clientInfo, capabilities, setup }: Identity):
       return validator.getValidator(schema);
     },
   };
-  const client = new Client(clientInfo, {
+  return new Client(clientInfo, {
     jsonSchemaValidator,
     ...(capabilities === undefined ? {} : { capabilities }),
   });
-  await setup?.(client);
-  guardHooks(client);
-  return client;
 }

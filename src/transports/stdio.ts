@@ -40,6 +40,8 @@ export class StdioTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
 
+  /** With `pid`, by which SDK v2 knows a process: its probe may end one, or be passed over in silence. */
+  readonly stderr = null;
   readonly #server: StdioDescription;
   readonly #closeLimitMs: number;
   readonly #secrets: readonly string[];
@@ -60,6 +62,10 @@ export class StdioTransport implements Transport {
     this.#secrets = passedSecrets(server);
     this.#longestSecret = Math.max(0, ...this.#secrets.map(({ length }) => length));
     this.#stderrKept = STDERR_TAIL_CHARS + this.#longestSecret;
+  }
+
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
   }
 
   /** How the child ended so far. */

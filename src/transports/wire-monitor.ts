@@ -82,6 +82,7 @@ export class WireMonitor {
   #transport: TransportShape | undefined;
   #begun = 0;
   #marked = 0;
+  #isConnecting = false;
   #listening = false;
   /** Of which the SDK handles an event at this moment. */
   #reading: Exchange | undefined;
@@ -150,9 +151,11 @@ export class WireMonitor {
   /** Watches a request that is no call: the one that opens the connection. */
   async duringExchange(ask: (exchange: Exchange) => Promise<void>): Promise<void> {
     const exchange = this.begin();
+    this.#isConnecting = true;
     try {
       await ask(exchange);
     } finally {
+      this.#isConnecting = false;
       this.end(exchange, false);
     }
   }
@@ -242,6 +245,8 @@ export class WireMonitor {
   }
 
   isProbe(body: unknown): boolean {
+    // SDK v2 begins a connection with the same request.
+    if (this.#isConnecting) return false;
     return PROBES.includes(this.#exchanges.otherOfBody(body)?.message?.method);
   }
 

@@ -4,6 +4,7 @@ import { readServers } from '../../src/cli/config.ts';
 import { run } from '../../src/cli/run.ts';
 import { UsageError } from '../../src/cli/usage-error.ts';
 import { InvalidOptionsError } from '../../src/index.ts';
+import { sdk2 } from '../../src/sdk-2.ts';
 import { configFile, runCli, startCli } from './run-cli.ts';
 
 const SECRET = 'hunter2-s3cr3t-value';
@@ -86,20 +87,21 @@ it('--help tells how to use it; nothing at all does so too, and is wrong', async
   expect(await runCli([])).toMatchObject({ code: 2, stdout: expect.stringContaining('Usage:') });
 });
 
-it('what is wrong in an entry that is disabled is in nobody’s way', () => {
+it('what is wrong in an entry that is disabled is in nobody’s way', async () => {
   const off = { disabled: true, command: 5, env: { TOKEN: '${NOT_SET}' } };
-  const found = readServers(configFile({ mcpServers: { off, on: { command: 'node' } } }), {});
+  const found = await readServers(configFile({ mcpServers: { off, on: { command: 'node' } } }), {});
   expect([...found.keys()]).toEqual(['on']);
 });
 
-it('a configuration may have comments, trailing commas and a byte order mark, and say more than is used', () => {
+it('a configuration may have comments, trailing commas and a byte order mark, and say more than is used', async () => {
   const content = `\uFEFF{
     // Local ones.
     "servers": {
       "files": { "command": "node", "args": ["\${EMPTY:-a.mjs}"], "description": "costs \${AMOUNT}", },
     },
   }`;
-  expect(readServers(configFile(content), { EMPTY: '' }).get('files')).toEqual({
+  const servers = await readServers(configFile(content), { EMPTY: '' });
+  expect(servers.get('files')).toEqual({
     kind: 'stdio',
     command: 'node',
     args: ['a.mjs'],
@@ -117,4 +119,17 @@ it('a reader that has had enough ends it as it ends other programs', async () =>
   const cli = startCli(['graph']);
   cli.closeOutput();
   expect((await cli.ended()).code).toBe(141);
+});
+
+it('a server that asks for SDK v2 is made by it', async () => {
+  const servers = await readServers(configFile(server({ url: 'http://127.0.0.1', sdk: 2 })), {});
+  expect(servers.get('files')).toEqual({
+    kind: 'http',
+    url: 'http://127.0.0.1',
+    headers: undefined,
+    sdk: sdk2,
+  });
+  expect(await errorOf(['check', '--config', configFile(server({ url: SECRET, sdk: SECRET }))])).toContain(
+    'mcpServers.files.sdk: expected 1 or 2',
+  );
 });

@@ -4,6 +4,7 @@ import {
   createSupervisor,
   type OwnedConnection,
 } from '../../src/index.ts';
+import { sdk2 } from '../../src/sdk-2.ts';
 import type { OwnedSettings } from './owned.ts';
 import { connectV1, connectV2 } from './raw-client.ts';
 
@@ -15,6 +16,7 @@ export interface Host {
 /** The ways in which a supervisor owns a Streamable HTTP connection whose wire it sees. */
 export const SEEN_HOSTS = [
   'the transport is ours, v1',
+  'the transport is ours, v2',
   'the client is theirs, v1',
   'the client is theirs, v2',
 ] as const;
@@ -34,8 +36,8 @@ export function hostOf(kind: SeenHost, url: URL, settings: OwnedSettings = {}): 
     return raw.client;
   };
   const handle = supervisor.own('files', {
-    ...(kind === 'the transport is ours, v1'
-      ? { transport: { kind: 'http', url } }
+    ...(kind.startsWith('the transport is ours')
+      ? { transport: { kind: 'http', url, ...(kind.endsWith('v2') && { sdk: sdk2 }) } }
       : { connect: connect as unknown as Connect }),
     recovery: { initialBackoffMs: 10, maxBackoffMs: 50, coolDownMs: 50, ...recovery },
     timeouts: { connectTimeoutMs: 5_000, drainTimeoutMs: 5_000, closeTimeoutMs: 1_000, ...timeouts },

@@ -1,5 +1,6 @@
 /** Each way in which an owned connection reaches a server: transport, shape of the answers, version of the SDK. */
-import type { Connect, ConnectContext } from '../../src/index.ts';
+import type { Connect, ConnectContext, OwnedTransport } from '../../src/index.ts';
+import { sdk2 } from '../../src/sdk-2.ts';
 import type { Fault } from './faults.ts';
 import { type ServerOptions, startServer } from './http-server.ts';
 import type { Ledger } from './ledger.ts';
@@ -24,6 +25,12 @@ const v2 =
   (target: Target): Connect =>
   async ({ fetch }: ConnectContext) =>
     (await connectV2(target, 'legacy', { fetch: fetch as never })).client as never;
+
+/** The same transport of ours, made by SDK v2. */
+const by2 =
+  <Server>(describe: (server: Server) => OwnedTransport) =>
+  (server: Server): OwnedTransport =>
+    ({ ...describe(server), sdk: sdk2 }) as OwnedTransport;
 
 async function overStdio(
   recipe: (server: ReturnType<typeof stdioServer>) => OwnedRecipe,
@@ -52,12 +59,14 @@ export const OVER_HTTP: Readonly<Record<string, Way>> = {
   'HTTP, SSE answers': (options) => overHttp(http, { ...options }),
   'HTTP, JSON answers': (options) => overHttp(http, { ...options, answers: 'json' }),
   'HTTP, SDK v2': (options) => overHttp(v2, { ...options }),
+  'HTTP, our transport, SDK v2': (options) => overHttp(by2(http), { ...options }),
   'legacy SSE': (options) => overHttp(sse, { ...options, transport: 'sse' }),
   'legacy SSE, SDK v2': (options) => overHttp(v2, { ...options, transport: 'sse' }),
 };
 
 export const OVER_STDIO: Readonly<Record<string, Way>> = {
   stdio: (options) => overStdio(stdio, { ...options }),
+  'stdio, our transport, SDK v2': (options) => overStdio(by2(stdio), { ...options }),
   'stdio, SDK v2': (options) => overStdio(v2, { ...options }),
 };
 

@@ -165,3 +165,24 @@ const host = (client: Pick<Client, Requests | 'callTool'>) => client.listTools()
 void host(owned);
 void host(mine);
 void host(low);
+
+// SDK v2 is chosen by a value; only with it is a version negotiated, and `setup` takes its client where that is said.
+const v2 = {
+  kind: 'http',
+  url: 'http://127.0.0.1',
+  sdk: sdk2,
+  versionNegotiation: { mode: 'auto' },
+} as const;
+void supervisor.own('v2', { transport: v2 });
+// @ts-expect-error SDK v1 negotiates nothing
+void supervisor.own('v1', { transport: { kind: 'http', url: 'http://127.0.0.1', versionNegotiation: {} } });
+createSupervisor({
+  clientInfo: { name: 'h', version: '1' },
+  setup: (client) => expectTypeOf(client).toEqualTypeOf<Client>(),
+});
+createSupervisor({
+  clientInfo: { name: 'h', version: '1' },
+  setup: (client: ClientV2) => void client.getProtocolEra(),
+});
+expectTypeOf(owned.status.protocolVersion).toEqualTypeOf<string | undefined>();
+expectTypeOf(owned.getProtocolEra()).toEqualTypeOf<'legacy' | 'modern' | undefined>();
