@@ -11,6 +11,7 @@ import {
   type OwnedConnection,
   type OwnOptions,
 } from '../../src/index.ts';
+import { sdk2 } from '../../src/sdk-2.ts';
 
 declare const v1: Client;
 declare const v2: ClientV2;
@@ -167,18 +168,20 @@ void host(mine);
 void host(low);
 
 // SDK v2 is chosen by a value; only with it is a version negotiated, and `setup` takes its client where that is said.
-const v2 = {
+const byVersion2 = {
   kind: 'http',
   url: 'http://127.0.0.1',
   sdk: sdk2,
   versionNegotiation: { mode: 'auto' },
 } as const;
-void supervisor.own('v2', { transport: v2 });
+void supervisor.own('v2', { transport: byVersion2 });
 // @ts-expect-error SDK v1 negotiates nothing
 void supervisor.own('v1', { transport: { kind: 'http', url: 'http://127.0.0.1', versionNegotiation: {} } });
 createSupervisor({
   clientInfo: { name: 'h', version: '1' },
-  setup: (client) => expectTypeOf(client).toEqualTypeOf<Client>(),
+  setup(client) {
+    expectTypeOf(client).toEqualTypeOf<Client>();
+  },
 });
 createSupervisor({
   clientInfo: { name: 'h', version: '1' },
