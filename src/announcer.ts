@@ -10,6 +10,7 @@ import type { Cause } from '../machines/vocabulary.ts';
 import type { ConnectionEvents } from './events.ts';
 import { Listeners } from './listeners.ts';
 import type { Logger } from './logger.ts';
+import type { ListenStreamLoss } from './transports/subscriptions.ts';
 
 /** States in which nothing more happens by itself. */
 const NEEDS_SOMEBODY: readonly ConnectionState[] = ['failed-ownership', 'exhausted'];
@@ -47,6 +48,12 @@ export class Announcer {
     const event = { connection: this.#connection, generation, ...versions, at: Date.now() };
     this.#logger.info(event, 'Connection recreated');
     this.listeners.emit('recreated', event);
+  }
+
+  listenStreamLost(generation: number, loss: ListenStreamLoss): void {
+    const event = { connection: this.#connection, generation, ...loss, at: Date.now() };
+    this.#logger.warn(event, 'Stream for changes lost');
+    this.listeners.emit('listen-stream-lost', event);
   }
 
   /** The URL is for listeners only. */

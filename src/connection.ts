@@ -82,6 +82,7 @@ export class Connection extends ClientMethodsBase {
         lost: (generation, cause) => this.#actor.tell({ type: 'lost', generation, cause }),
         suspected: (generation, cause) => this.#actor.tell({ type: 'suspected', generation, cause }),
         heard: (generation) => this.#actor.tell({ type: 'heard', generation }),
+        listenStreamLost: (generation, loss) => this.#announcer.listenStreamLost(generation, loss),
         legFailed: (generation, leg) => this.#calls.legFailed(generation, leg),
       }),
     );

@@ -1,5 +1,6 @@
 import type { ConnectionState } from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
+import type { ListenStreamLoss } from './transports/subscriptions.ts';
 
 interface ConnectionEventBase {
   /** The connection's name. */
@@ -27,6 +28,12 @@ export interface ConnectionEvents {
     /** That of the generation before. Another one: the server behind has changed. */
     readonly previousProtocolVersion: string | undefined;
   };
+  /**
+   * A stream on which the server tells of changes has ended (`subscriptions/listen`, from 2026-07-28 on). That of an
+   * owned connection is opened again, and one notice comes then for each thing that is listened to. `final`: it is not
+   * opened again: its server refuses it, `windowMs` have passed, or the connection is its caller's.
+   */
+  'listen-stream-lost': ConnectionEventBase & ListenStreamLoss;
   /**
    * A person has to sign in at this URL before the connection can go on; then `finishAuth` is to be called. The
    * `authProvider` is asked to open it as well. Told once for each login and connection.

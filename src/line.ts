@@ -2,6 +2,7 @@ import type { Cause } from '../machines/vocabulary.ts';
 import type { OperationFailure } from './errors.ts';
 import type { Generation } from './generation.ts';
 import type { Exchange } from './transports/exchange.ts';
+import type { ListenStreamLoss } from './transports/subscriptions.ts';
 
 /**
  * What a connection's machine acts on. An owned line opens and ends generations; a lent one checks and gives
@@ -51,6 +52,8 @@ export interface LineHooks {
   suspected(generation: number, cause: Cause): void;
   /** The message that `reportNextMessage` asked for. */
   heard(generation: number): void;
+  /** A stream for changes has ended. */
+  listenStreamLost(generation: number, loss: ListenStreamLoss): void;
   /** A later request of a call failed. Settles as it does in the end. */
   legFailed(generation: Generation, leg: FailedLeg): Promise<void>;
 }

@@ -1,5 +1,5 @@
 /** The line of an owned connection: makes generations from a recipe, and ends them. */
-import type { OpenFailure } from '../machines/connection.machine.ts';
+import type { OpenFailure, Pace } from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
 import type { SignIn } from './authorization/sign-in.ts';
 import { Dial, type DialLimits, type Recipe } from './dial.ts';
@@ -21,7 +21,7 @@ import {
   retireUnused,
   sessionMayLive,
 } from './retirement.ts';
-import { type ClientShape, transportOf } from './transports/client-shape.ts';
+import { type ClientShape, type ListeningClient, transportOf } from './transports/client-shape.ts';
 import type { Identity } from './transports/recipe.ts';
 import { type ServerHabits, WireMonitor } from './transports/wire-monitor.ts';
 import { withinLimit } from './within-limit.ts';
@@ -40,6 +40,7 @@ export class OwnedLine implements Line {
   readonly #limits: DialLimits;
   readonly #signIn: SignIn | undefined;
   readonly #hooks: LineHooks;
+  readonly #listenPace: { readonly pace: Pace; readonly windowMs: number };
   readonly #habits: ServerHabits = { answersOnListenStream: false, offersListenStream: false };
   #lingering: Set<() => void> | undefined;
   /** The oldest first. */
@@ -59,7 +60,7 @@ export class OwnedLine implements Line {
   constructor(
     recipe: Recipe,
     identity: Identity,
-    { timeouts, liveness }: Pick<Settings, 'timeouts' | 'liveness'>,
+    { timeouts, liveness, recovery }: Pick<Settings, 'timeouts' | 'liveness' | 'recovery'>,
     signIn: SignIn | undefined,
     hooks: LineHooks,
   ) {
@@ -69,6 +70,7 @@ export class OwnedLine implements Line {
     this.#timeouts = timeouts;
     this.#limits = { ...timeouts, probeTimeoutMs: liveness.probeTimeoutMs };
     this.#hooks = hooks;
+    this.#listenPace = { pace: { ...recovery, spawns: false }, windowMs: recovery.windowMs };
   }
 
   open(number: number, signal: AbortSignal): Promise<Generation> {
@@ -191,12 +193,14 @@ export class OwnedLine implements Line {
           if (generation !== undefined) this.#lose(generation, 'stream-ended');
         },
         heard: () => this.#hooks.heard(number),
+        listenStreamLost: (loss) => this.#hooks.listenStreamLost(number, loss),
         legFailed: (exchange, error, again) =>
           generation === undefined
             ? Promise.reject(error)
             : this.#hooks.legFailed(generation, { exchange, error, again }),
       },
       this.#habits,
+      this.#listenPace,
     );
     const dial = new Dial(this.#recipe, this.#identity, number, monitor, this.#limits, this.#signIn);
     try {
@@ -247,6 +251,7 @@ export class OwnedLine implements Line {
 
   #watch(generation: OwnedGeneration, isDescribed: boolean): void {
     const client = generation.client as unknown as ClientShape;
+    this.#keepListening(generation, isDescribed);
     const { onclose, onerror } = client;
     client.onclose = () => {
       quietly(() => onclose?.call(client));
@@ -260,6 +265,20 @@ export class OwnedLine implements Line {
       if (hint === 'stream-ended') this.#lose(generation, hint);
       else if (hint !== undefined) this.#hooks.suspected(generation.number, 'deaf');
     };
+  }
+
+  /** Of what a client has opened within `connect` its monitor has not seen the beginning. */
+  #keepListening({ client, monitor }: OwnedGeneration, isDescribed: boolean): void {
+    const { listen, autoOpenedSubscription: opened } = client as unknown as ListeningClient;
+    if (listen === undefined) return;
+    monitor.listen = (filter) => listen.call(client, filter);
+    if (isDescribed) return;
+    opened?.closed.then(
+      (by) => {
+        if (by !== 'local') monitor.lostUnseen(opened.honoredFilter);
+      },
+      () => {},
+    );
   }
 
   /** Noted on the generation too: the machine may not have heard of it yet. */

@@ -3,6 +3,8 @@
  * so nothing here is checked with `instanceof`.
  */
 
+import type { ListenFilter } from './subscriptions.ts';
+
 export interface JsonRpcMessage {
   readonly jsonrpc: '2.0';
   readonly id?: string | number | undefined;
@@ -15,6 +17,10 @@ export interface SendOptions {
   readonly onresumptiontoken?: ((token: string) => void) | undefined;
   /** SDK v2 only: of one request. */
   readonly headers?: object | undefined;
+  /** The same: the client does not want its stream any more. */
+  readonly requestSignal?: AbortSignal | undefined;
+  /** The same: called when its stream has ended and is not resumed. */
+  readonly onRequestStreamEnd?: (() => void) | undefined;
 }
 
 export interface TransportShape {
@@ -67,6 +73,14 @@ export interface ClientShape extends SessionShape {
   getServerCapabilities(): unknown;
   getServerVersion(): unknown;
   getInstructions(): string | undefined;
+}
+
+/** What a client of SDK v2 shows of the stream that its option `listChanged` has opened. */
+export interface ListeningClient {
+  readonly autoOpenedSubscription?:
+    | { readonly honoredFilter: ListenFilter; readonly closed: Promise<'local' | 'remote' | 'graceful'> }
+    | undefined;
+  readonly listen?: ((filter: ListenFilter) => Promise<unknown>) | undefined;
 }
 
 /** Its methods, callable with what the handle was given. */

@@ -8,8 +8,8 @@ import type { OwnedTransport, VersionNegotiation } from './recipe.ts';
 const endedWhenAsked = new WeakSet<OwnedTransport>();
 
 export function negotiationFor(transport: OwnedTransport, connectTimeoutMs: number): VersionNegotiation {
-  const { mode = 'auto', probe } = transport.versionNegotiation ?? {};
-  if (transport.kind !== 'stdio') return { mode, ...(probe && { probe }) };
+  const { kind, versionNegotiation: { mode = kind === 'sse' ? 'legacy' : 'auto', probe } = {} } = transport;
+  if (kind !== 'stdio') return { mode, ...(probe && { probe }) };
   // A server that does not answer what it does not know is still given time for the handshake.
   const timeoutMs = probe?.timeoutMs ?? Math.max(1, Math.floor(connectTimeoutMs / 3));
   return { mode: endedWhenAsked.has(transport) ? 'legacy' : mode, probe: { ...probe, timeoutMs } };

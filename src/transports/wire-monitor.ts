@@ -20,6 +20,12 @@ import {
 } from './client-shape.ts';
 import { Exchange, exchangeOf, type TimedCall } from './exchange.ts';
 import { Exchanges } from './exchanges.ts';
+import {
+  type ListenFilter,
+  type ListenStreamLoss,
+  Subscriptions,
+  type SubscriptionsParts,
+} from './subscriptions.ts';
 import { WatchedFetch } from './watched-fetch.ts';
 
 export interface TransportTraits {
@@ -38,6 +44,8 @@ export interface WireListener {
   heard(): void;
   /** A later request of a call failed. Settles as it does in the end; `again` sends it once more. */
   legFailed(exchange: Exchange, error: unknown, again: () => Promise<void>): Promise<void>;
+  /** A stream for changes has ended. */
+  listenStreamLost(loss: ListenStreamLoss): void;
 }
 
 /** What was learnt about a server; one object per connection, so that it outlives its generations. */
@@ -71,11 +79,16 @@ export class WireMonitor {
   /** Calls in flight that were begun before the last `mark()`. */
   inFlightBeforeMark = 0;
   isRetired = false;
+  /** Asks the client for a stream for changes; set for one that has this. */
+  listen: ((filter: ListenFilter) => Promise<unknown>) | undefined;
   /** JSON-RPC messages that came from the server so far. */
   messages = 0;
   readonly #listener: WireListener;
   readonly #exchanges = new Exchanges();
   readonly #habits: ServerHabits;
+  readonly #listenPace: Pick<SubscriptionsParts, 'pace' | 'windowMs'>;
+  /** Made for a client that listens. */
+  #subscriptions: Subscriptions | undefined;
   /** Made for a transport that takes our `fetch`. */
   #streams: AnswerStreams | undefined;
   #fetch: WatchedFetch | undefined;
@@ -87,9 +100,14 @@ export class WireMonitor {
   /** Of which the SDK handles an event at this moment. */
   #reading: Exchange | undefined;
 
-  constructor(listener: WireListener, habits: ServerHabits) {
+  constructor(
+    listener: WireListener,
+    habits: ServerHabits,
+    listenPace: Pick<SubscriptionsParts, 'pace' | 'windowMs'>,
+  ) {
     this.#listener = listener;
     this.#habits = habits;
+    this.#listenPace = listenPace;
   }
 
   /** Requests that the host gave up and the server may still be working on. */
@@ -180,6 +198,10 @@ export class WireMonitor {
     const { onmessage } = transport;
     transport.onmessage = (message: JsonRpcMessage, extra: unknown) => {
       this.#received(message);
+      this.#subscriptions?.received(
+        message,
+        (filter) => this.listen?.(filter) ?? Promise.reject(closedError()),
+      );
       onmessage?.call(transport, message as never, extra as never);
     };
     const send = transport.send.bind(transport);
@@ -187,6 +209,7 @@ export class WireMonitor {
       // Notifications and answers belong to no call, also where they carry its options, as a cancellation does.
       if (message.method === undefined || message.id === undefined) return send(message, options);
       const exchange = exchangeOf(options) ?? this.#exchanges.ofMessage(message);
+      if (Subscriptions.asksFor(message)) return this.#listens().listen(send, message, options);
       if (exchange === undefined)
         return overHttp ? this.#sendOther(send, message, options) : send(message, options);
       if (exchange.message !== message) {
@@ -207,6 +230,22 @@ export class WireMonitor {
       if (!exchange.askedForInput || !hasNoSession(transport)) return send(message, seen);
       return this.#sendLeg(exchange, () => send(message, seen));
     };
+  }
+
+  /** A stream for changes that the client opened before its transport was watched has ended. */
+  lostUnseen(filter: ListenFilter): void {
+    const { listen } = this;
+    if (!this.isRetired && listen !== undefined) this.#listens().lostUnseen(filter, () => listen(filter));
+  }
+
+  #listens(): Subscriptions {
+    this.#subscriptions ??= new Subscriptions({
+      ...this.#listenPace,
+      lost: (loss) => this.#listener.listenStreamLost(loss),
+      retryMs: () => retryMsOf(this.#transport),
+      deliver: (message) => this.#transport?.onmessage?.(message as never),
+    });
+    return this.#subscriptions;
   }
 
   /** The call cannot be sent again, since a person has been asked; this request of it can, if nobody has run it. */
@@ -257,6 +296,7 @@ export class WireMonitor {
   retire(how: Retirement): void {
     this.isRetired = true;
     for (const { held } of this.#exchanges) held?.release();
+    this.#subscriptions?.retire();
     this.#streams?.retire(how);
   }
 

@@ -18,6 +18,11 @@ const NOTIFICATION = {
   params: { level: 'info', data: 'x' },
 };
 
+const LISTEN_PACE = {
+  pace: { spawns: false, initialBackoffMs: 200, maxBackoffMs: 3_000 },
+  windowMs: 120_000,
+};
+
 let server: OddServer;
 /** Calls that the server holds. */
 let held: OddExchange[];
@@ -43,8 +48,10 @@ async function connect(): Promise<void> {
       streamEnded() {},
       heard: () => void heard++,
       legFailed: (_, error) => Promise.reject(error),
+      listenStreamLost() {},
     },
     { answersOnListenStream: false, offersListenStream: false },
+    LISTEN_PACE,
   );
   transport = new StreamableHTTPClientTransport(server.url, {
     fetch: monitor.watchFetch(fetch, 'http') as never,
@@ -172,8 +179,15 @@ describe('outstanding', () => {
       else if (method === 'tools/call') sent.push(message as Message);
     };
     monitor = new WireMonitor(
-      { suspected() {}, streamEnded() {}, heard() {}, legFailed: (_, error) => Promise.reject(error) },
+      {
+        suspected() {},
+        streamEnded() {},
+        heard() {},
+        legFailed: (_, error) => Promise.reject(error),
+        listenStreamLost() {},
+      },
       { answersOnListenStream: false, offersListenStream: false },
+      LISTEN_PACE,
     );
     await client.close();
     client = new Client(INFO);

@@ -133,6 +133,11 @@ export class FaultProxy {
     await this.listen();
   }
 
+  /** Closes what is open. */
+  cutConnections(): Promise<void> {
+    return this.#dropSockets();
+  }
+
   /** Ends the open GET streams. */
   dropStreams(how: Cut = 'eof'): void {
     for (const res of this.#streams) cut(res, how);

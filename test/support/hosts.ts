@@ -23,6 +23,9 @@ export const SEEN_HOSTS = [
 
 export type SeenHost = (typeof SEEN_HOSTS)[number];
 
+/** Servers that are written by hand do not know what comes before `initialize`. */
+const BY_VERSION_2 = { sdk: sdk2, versionNegotiation: { mode: 'legacy' } } as const;
+
 /** A connection to this server, in a supervisor of its own. */
 export function hostOf(kind: SeenHost, url: URL, settings: OwnedSettings = {}): Host {
   const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1.0.0' } });
@@ -37,7 +40,7 @@ export function hostOf(kind: SeenHost, url: URL, settings: OwnedSettings = {}): 
   };
   const handle = supervisor.own('files', {
     ...(kind.startsWith('the transport is ours')
-      ? { transport: { kind: 'http', url, ...(kind.endsWith('v2') && { sdk: sdk2 }) } }
+      ? { transport: { kind: 'http', url, ...(kind.endsWith('v2') && BY_VERSION_2) } }
       : { connect: connect as unknown as Connect }),
     recovery: { initialBackoffMs: 10, maxBackoffMs: 50, coolDownMs: 50, ...recovery },
     timeouts: { connectTimeoutMs: 5_000, drainTimeoutMs: 5_000, closeTimeoutMs: 1_000, ...timeouts },
