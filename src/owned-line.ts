@@ -15,6 +15,7 @@ import {
   canEndSession,
   type Ending,
   endProcess,
+  type Hold,
   makeWay,
   type RetirementParts,
   retire,
@@ -143,7 +144,7 @@ export class OwnedLine implements Line {
       hadSession: generation.session === 'carried' || generation.monitor.legacyStreamBegan,
       timeouts: this.#timeouts,
       linger: (ms) => this.#linger(ms),
-      heldLongEnough: () => this.#heldLongEnough(),
+      hold: () => this.#hold(),
       superseded: () => this.#superseded(parts),
     };
     this.#retired ??= new Map();
@@ -157,18 +158,22 @@ export class OwnedLine implements Line {
     return cleared;
   }
 
-  async #heldLongEnough(): Promise<void> {
-    if (this.#finishing) return;
-    await new Promise<void>((resolve) => {
-      const letGo = () => {
-        this.#held?.delete(letGo);
+  #hold(): Hold {
+    let release = () => {};
+    const over = new Promise<void>((resolve) => {
+      release = () => {
+        this.#held?.delete(release);
         resolve();
       };
+    });
+    if (this.#finishing) release();
+    else {
       this.#held ??= new Set();
-      this.#held.add(letGo);
+      this.#held.add(release);
       const [oldest] = this.#held;
       if (this.#held.size > MOST_HELD) oldest?.();
-    });
+    }
+    return { over, release };
   }
 
   async #superseded(parts: RetirementParts): Promise<void> {

@@ -51,6 +51,12 @@ export class ProcessNotEndedError extends Error {
   }
 }
 
+/** `over`: so many newer ones wait that this one cannot, or the whole connection is being closed. */
+export interface Hold {
+  readonly over: Promise<void>;
+  readonly release: () => void;
+}
+
 export interface RetirementParts {
   readonly generation: OwnedGeneration;
   readonly cause: Cause;
@@ -60,8 +66,8 @@ export interface RetirementParts {
   readonly timeouts: Settings['timeouts'];
   /** Waits, but not once the whole connection is being closed: then there is no call to be in the way of. */
   readonly linger: (ms: number) => Promise<void>;
-  /** Waits until so many newer ones wait for calls that this one cannot, or the whole connection is being closed. */
-  readonly heldLongEnough: () => Promise<void>;
+  /** Counts this generation among those that wait for their calls. */
+  readonly hold: () => Hold;
   /** Waits until the next generation has finished its handshake, or the whole connection is being closed. */
   readonly superseded: () => Promise<void>;
 }
@@ -204,13 +210,16 @@ function retireLost(parts: RetirementParts): Ending {
  * A server that is replaced gently finishes what it has begun. So a call whose exchange is open has all of its own
  * time, and only what cannot be answered any more is cut after `drainTimeoutMs`.
  */
-async function drainLost({ generation, timeouts, heldLongEnough }: RetirementParts): Promise<void> {
+async function drainLost({ generation, timeouts, hold }: RetirementParts): Promise<void> {
   const { drainTimeoutMs } = timeouts;
-  const isOver = generation.inFlight === 0 || isLegacySse(generation) ? undefined : heldLongEnough();
+  if (generation.inFlight === 0 || isLegacySse(generation)) return generation.drain(drainTimeoutMs);
+  const held = hold();
   await generation.drain(drainTimeoutMs);
-  if (isOver === undefined || !generation.monitor.hasOpenExchange) return;
-  generation.monitor.cutThoseNotOpen();
-  await Promise.race([generation.drain(MAX_DURATION_MS), isOver]);
+  if (generation.monitor.hasOpenExchange) {
+    generation.monitor.cutThoseNotOpen();
+    await Promise.race([generation.drain(MAX_DURATION_MS), held.over]);
+  }
+  held.release();
 }
 
 /**

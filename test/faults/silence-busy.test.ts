@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { expectNoCrashes } from '../support/crashes.ts';
 import { callTool, expectEnding, type Owned, own, settled } from '../support/owned.ts';
 import { until } from '../support/until.ts';
-import { type Reached, WAYS } from '../support/ways.ts';
+import { BY_VERSION_2, type Reached, WAYS } from '../support/ways.ts';
 
 expectNoCrashes();
 
@@ -21,7 +21,7 @@ async function expectTheSame({ ledger }: Reached, owned: Owned): Promise<void> {
   expect(owned.states()).not.toContain('lost');
 }
 
-describe.each(WAYS)('%s', (_way, reach) => {
+describe.each([...WAYS, ...BY_VERSION_2])('%s', (_way, reach) => {
   it('a call times out while the server is busy with it: it finishes, and the connection stays', async () => {
     await using reached = await reach();
     await using owned = own(reached.recipe, { liveness });

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, describe, expect, it } from 'vitest';
 import { expectNoCrashes } from '../support/crashes.ts';
-import { hostOf, SEEN_HOSTS } from '../support/hosts.ts';
+import { hostOf, ONE_HOST_OF_EACH } from '../support/hosts.ts';
 import { type OddExchange, type OddOptions, OddServer, rightAnswer } from '../support/odd-server.ts';
 import { settled } from '../support/owned.ts';
 import { until } from '../support/until.ts';
@@ -65,7 +65,7 @@ const polled = (
   resume,
 });
 
-describe.concurrent.each(SEEN_HOSTS)('%s', (kind) => {
+describe.concurrent.each(ONE_HOST_OF_EACH)('%s', (kind) => {
   describe('a GET stream that ends at once', () => {
     it.each([
       ['with `retry: 0`', 'retry: 0\n\n', 'end'],

@@ -2,7 +2,7 @@
 // lives, on one whose session is gone, and on one that drains.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { expectNoCrashes } from '../support/crashes.ts';
-import { type Host, hostOf, SEEN_HOSTS } from '../support/hosts.ts';
+import { type Host, hostOf, ONE_HOST_OF_EACH } from '../support/hosts.ts';
 import { type OddExchange, OddServer, rightAnswer, textResult } from '../support/odd-server.ts';
 import { settled } from '../support/owned.ts';
 import { until } from '../support/until.ts';
@@ -58,7 +58,7 @@ function answer(eventId = 'last'): void {
   streams.at(-1)!.res.end();
 }
 
-describe.each(SEEN_HOSTS)('%s', (kind) => {
+describe.each(ONE_HOST_OF_EACH)('%s', (kind) => {
   describe.each(['break', 'end'] as const)('each stream meets its %s', (how) => {
     it.each([1, 2, 3, 4])(
       '%i times without a new event: resumed from the last one, and answered',

@@ -59,15 +59,19 @@ export const OVER_HTTP: Readonly<Record<string, Way>> = {
   'HTTP, SSE answers': (options) => overHttp(http, { ...options }),
   'HTTP, JSON answers': (options) => overHttp(http, { ...options, answers: 'json' }),
   'HTTP, SDK v2': (options) => overHttp(v2, { ...options }),
-  'HTTP, our transport, SDK v2': (options) => overHttp(by2(http), { ...options }),
   'legacy SSE': (options) => overHttp(sse, { ...options, transport: 'sse' }),
   'legacy SSE, SDK v2': (options) => overHttp(v2, { ...options, transport: 'sse' }),
 };
 
 export const OVER_STDIO: Readonly<Record<string, Way>> = {
   stdio: (options) => overStdio(stdio, { ...options }),
-  'stdio, our transport, SDK v2': (options) => overStdio(by2(stdio), { ...options }),
   'stdio, SDK v2': (options) => overStdio(v2, { ...options }),
 };
 
 export const WAYS: readonly (readonly [string, Way])[] = Object.entries({ ...OVER_STDIO, ...OVER_HTTP });
+
+/** Transports of ours, made by SDK v2: what they have of their own is the handshake and the SDK's requests. */
+export const BY_VERSION_2: readonly (readonly [string, Way])[] = [
+  ['stdio, our transport, SDK v2', (options) => overStdio(by2(stdio), { ...options })],
+  ['HTTP, our transport, SDK v2', (options) => overHttp(by2(http), { ...options })],
+];
