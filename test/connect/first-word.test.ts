@@ -44,7 +44,7 @@ describe.each([true, false])('with what it knew of the server before, our fetch 
     owned.handle.on('recreated', () => up || early.push('recreated'));
     owned.handle.on('transition', ({ to }) => up || to !== 'ready' || early.push('ready'));
     const call = settled(callTool(owned, 'append', { key: 'down' }));
-    await until(() => owned.states().includes('recreating'), { what: 'a dial that failed' });
+    await until(() => owned.handle.status.suspectSince !== undefined, { what: 'a refusal' });
     up = true;
     await server.start();
     expect((await call).error).toBeUndefined();

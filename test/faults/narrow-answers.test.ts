@@ -25,7 +25,7 @@ it('a second send that did not run does not undo a first that may have', async (
     connect: async () => {
       const client = new Client(clientInfo);
       const transport = { send: async () => {}, close: async () => {} };
-      Object.defineProperty(client, 'transport', { value: transport });
+      Object.defineProperty(client, 'transport', { get: () => (made < 2 ? transport : undefined) });
       client.callTool = () => Promise.reject(failures[made++]);
       client.ping = async () => ({});
       return client;

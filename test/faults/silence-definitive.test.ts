@@ -37,9 +37,11 @@ describe.concurrent.each(WAYS)('%s, a call in flight', (_way, options, recipe) =
     const lost = lossOf(owned);
     await server.evict(undefined, { silent: true });
     expect(await lost).toMatchObject({ cause: 'session-unknown' });
-    expectEnding(await slow, { unknown: ['connection-closed', 'answer-lost'] });
     await callTool(owned, 'append', { key: 'next' });
     expect(owned.handle.generation).toBe(2);
+    // Over Streamable HTTP its exchange is open, and it keeps its own time.
+    await owned.handle.close();
+    expectEnding(await slow, { unknown: ['connection-closed', 'answer-lost'] });
     expect([server.ledger.runs('slow'), server.ledger.runs('next')]).toEqual([1, 1]);
   });
 
@@ -57,6 +59,7 @@ describe.concurrent.each(WAYS)('%s, a call in flight', (_way, options, recipe) =
     const kept = options.transport === 'sse' ? 'GET /sse' : 'the slow one';
     await relay.refuse(kept);
     expect(await lost).toMatchObject({ cause: 'unreachable' });
+    await owned.handle.close();
     expect((await slow).error).toMatchObject({ code: 'outcome-unknown' });
     expect(server.ledger.runs('the slow one')).toBe(1);
   });
