@@ -241,13 +241,19 @@ export class OwnedGeneration implements Generation {
 
   /** Resolves when nothing is in flight, or when the limit has passed. */
   async drain(limitMs: number): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const limit = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, limitMs);
+    });
+    await Promise.race([this.idle(), limit]);
+    clearTimeout(timer);
+  }
+
+  /** Resolves when nothing is in flight. */
+  async idle(): Promise<void> {
     if (this.inFlight === 0) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, limitMs);
-      this.#onIdle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+      this.#onIdle = resolve;
     });
   }
 }

@@ -3,7 +3,6 @@
  * session would refuse the second, and a process that holds a port or a lock would meet itself.
  */
 import type { Cause } from '../machines/vocabulary.ts';
-import { MAX_DURATION_MS } from './durations.ts';
 import type { Settings } from './options.ts';
 import type { OwnedGeneration } from './owned-generation.ts';
 import type { ClientShape } from './transports/client-shape.ts';
@@ -217,7 +216,7 @@ async function drainLost({ generation, timeouts, hold }: RetirementParts): Promi
   await generation.drain(drainTimeoutMs);
   if (generation.monitor.hasOpenExchange) {
     generation.monitor.cutThoseNotOpen();
-    await Promise.race([generation.drain(MAX_DURATION_MS), held.over]);
+    await Promise.race([generation.idle(), held.over]);
   }
   held.release();
 }
