@@ -9,9 +9,13 @@ import { EVENT_NAMES, SETTINGS, tour, Walk } from './connection-tour.ts';
 
 const walked = new Set<(typeof CONNECTION_ROWS)[number]>();
 
-it.each(Object.entries(SETTINGS))('%s: every event in every configuration', async (_name, settings) => {
-  for (const row of await tour(settings, connectionMachine)) walked.add(row);
-});
+it.each(Object.entries(SETTINGS))(
+  '%s: every event in every configuration',
+  async (_name, settings) => {
+    for (const row of await tour(settings, connectionMachine)) walked.add(row);
+  },
+  90_000,
+);
 
 it('every row of the table was walked', () => {
   expect(CONNECTION_ROWS.filter((row) => !walked.has(row))).toEqual([]);

@@ -127,7 +127,8 @@ function untruthOf(error: Told, call: RaceCall, lossShows: boolean): string | un
 
 /** An error of the SDK is what the server said, or says nothing of a loss. */
 function untruthOfTheSdk({ code, message }: Told, { runs, sentOn }: RaceCall, lossShows: boolean) {
-  if (sentOn.length === 0) return 'was never sent';
+  // A session that does not show its transport, and that its caller has connected again by the time it is probed.
+  if (sentOn.length === 0) return !lossShows && message === 'Not connected' ? undefined : 'was never sent';
   if (code === OF_THE_TOOL && runs === 0) return 'did not run';
   const isLoss = message === 'Not connected' || message.includes('Connection closed');
   return isLoss && lossShows ? 'was told of a loss in the words of the SDK' : undefined;
