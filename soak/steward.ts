@@ -55,8 +55,11 @@ function described(target: Target): OwnedTransport {
   return { kind, url, headers };
 }
 
+/** A handshake whose answer was lost is not waited for. */
+const CONNECT_TIMEOUT_MS = 5_000;
+
 function connectVersion2({ url, headers }: HttpTarget): Connect {
-  return async ({ fetch }) => {
+  return async ({ fetch, signal }) => {
     const capabilities = { sampling: {}, elicitation: { form: {} }, roots: {} };
     const client = new Client(CLIENT_INFO, { capabilities, versionNegotiation: { mode: 'auto' } });
     client.setRequestHandler('roots/list', () => ({ roots: [] }));
@@ -66,9 +69,9 @@ function connectVersion2({ url, headers }: HttpTarget): Connect {
       role: 'assistant',
       content: { type: 'text', text: 'This one.' },
     }));
-    await client.connect(
-      new StreamableHTTPClientTransport(new URL(url), { fetch, requestInit: { headers } }),
-    );
+    const transport = new StreamableHTTPClientTransport(new URL(url), { fetch, requestInit: { headers } });
+    signal.addEventListener('abort', () => void transport.close());
+    await client.connect(transport, { timeout: CONNECT_TIMEOUT_MS });
     return client as never;
   };
 }
