@@ -30,7 +30,7 @@ export interface Sdk2 {
 /** How SDK v2 finds out which revision of MCP a server speaks. */
 export interface VersionNegotiation {
   /**
-   * `auto` (default): `server/discover` first, and the handshake of 2025 with a server that does not know it.
+   * `auto` (default, but over legacy SSE): `server/discover` first, and the handshake of 2025 with a server that does not know it.
    * `legacy`: that handshake only. `pin`: this revision, from 2026-07-28 on, or none.
    */
   readonly mode?: 'auto' | 'legacy' | { readonly pin: string } | undefined;
