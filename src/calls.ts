@@ -71,7 +71,7 @@ export class Calls {
       signInError: () =>
         actor.state === 'exhausted' || signIn?.isRequired === true ? signIn?.error : undefined,
       delayedBy: () => actor.delayedBy,
-      policyOf: (call) => this.#policyOf(call),
+      policyOf: (call, askedForInput) => this.#policyOf(call, askedForInput),
       demand: (operation) => this.#demand(operation),
       abortError: (call, beforeCall) => this.#abortError(call, beforeCall),
       sendAgain: (call) => this.#sendAgain(call),
@@ -181,9 +181,15 @@ export class Calls {
       mayBeTheHosts: false,
       overdue: false,
     };
+    const { judge } = this.#parts;
     // All else is judged as the failure of the call.
-    if (this.#parts.judge.call(failed).execution !== 'none') throw error;
-    await this.#troubles.legFailed(call, this.#judgeAndReport(failed), again);
+    if (judge.call(failed).execution !== 'none') throw error;
+    const judged = this.#judgeAndReport(failed);
+    await this.#troubles.legFailed(call, judged, () =>
+      again().catch((error: unknown) => {
+        throw { ...judged, error, evidence: judge.call({ ...failed, error }) } satisfies JudgedFailure;
+      }),
+    );
   }
 
   async #sendAgain(call: Call): Promise<unknown> {
@@ -266,8 +272,9 @@ export class Calls {
     return abortError(options?.signal?.reason, this.#parts.generations.last?.client, beforeCall);
   }
 
-  #policyOf(call: Call): ReplayPolicy {
-    return policyOf(call.spec, policyFacts(call), this.#parts.settings.replay, this.#annotations?.harmless);
+  #policyOf(call: Call, askedForInput: boolean): ReplayPolicy {
+    const facts = { ...policyFacts(call), askedForInput };
+    return policyOf(call.spec, facts, this.#parts.settings.replay, this.#annotations?.harmless);
   }
 
   #refuseClosed({ spec }: Call): Promise<never> {

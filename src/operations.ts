@@ -69,6 +69,8 @@ export interface PolicyFacts {
   readonly tool?: string | undefined;
   /** The request creates a task. */
   readonly createsTask: boolean;
+  /** The server has asked the host for input: to begin anew would ask a person again. */
+  readonly askedForInput?: boolean | undefined;
 }
 
 export function policyOf(
@@ -77,6 +79,7 @@ export function policyOf(
   replay: ReplayOptions,
   harmlessTools: ReadonlySet<string> | undefined,
 ): ReplayPolicy {
+  if (facts.askedForInput) return 'never';
   const policy = toolPolicyOf(spec, facts.tool, replay, harmlessTools);
   // A lost answer would lose the task's id.
   return facts.createsTask && policy === 'safe' ? 'if-unsent' : policy;

@@ -17,7 +17,6 @@ export interface JudgedFailure {
   readonly error: unknown;
   readonly evidence: OperationFailure;
   readonly generation: number;
-  /** The server has asked the host for input: to begin anew would ask again. */
   readonly askedForInput: boolean;
 }
 
@@ -35,7 +34,8 @@ export interface TroubleHost {
   signInError(): unknown;
   /** Why operations wait. */
   delayedBy(): Cause | undefined;
-  policyOf(call: Call): ReplayPolicy;
+  /** `askedForInput`: the server has asked the host for input. */
+  policyOf(call: Call, askedForInput: boolean): ReplayPolicy;
   demand(operation: DemandedOperation): void;
   abortError(call: Call, beforeCall: boolean): Promise<unknown>;
   /** Sends on the current generation. Rejects with a `JudgedFailure`. */
@@ -45,7 +45,7 @@ export interface TroubleHost {
 interface Trouble {
   readonly owner: Troubles;
   readonly call: Call;
-  /** Of a call that is several requests, one that is not its first: sends it again, where it was sent. */
+  /** Of a call of several requests, one that is not its first: sends it where it was sent, or rejects as `sendAgain`. */
   readonly leg: (() => Promise<void>) | undefined;
   readonly actor: ActorRefFrom<typeof operationMachine>;
   /** What stood in its way when it arrived. */
@@ -56,6 +56,11 @@ interface Trouble {
   /** Itself, as it asks for the connection. */
   demanded: DemandedOperation | undefined;
   waitsFor: 'nothing' | 'usable' | 'proof';
+}
+
+interface Beginning extends Partial<Pick<Trouble, 'leg' | 'obstacle' | 'failure'>> {
+  readonly call: Call;
+  readonly admission: OperationInput['admission'];
 }
 
 /** Each root actor has a system of its own, which names its trouble: one provided machine serves all. */
@@ -86,7 +91,8 @@ const runnableOperationMachine = operationMachine.provide({
 function send(trouble: Trouble): void {
   if (trouble.sent) log(trouble, 'sent-again');
   trouble.sent = true;
-  sendAgain(trouble).then(
+  const { owner, call, leg } = trouble;
+  (leg === undefined ? owner.host.sendAgain(call) : leg()).then(
     (result) => {
       trouble.result = result;
       tell(trouble, { type: 'answered' });
@@ -96,13 +102,6 @@ function send(trouble: Trouble): void {
       tell(trouble, { type: 'failed', evidence: bare(failure.evidence) });
     },
   );
-}
-
-async function sendAgain({ owner, call, leg, failure }: Trouble): Promise<unknown> {
-  if (leg === undefined) return owner.host.sendAgain(call);
-  await leg().catch((error: unknown) => {
-    throw { ...(failure as JudgedFailure), error } satisfies JudgedFailure;
-  });
 }
 
 function log({ owner: { host }, call, failure, obstacle }: Trouble, decision: OperationDecision): void {
@@ -143,17 +142,17 @@ export class Troubles {
     admission: OperationInput['admission'],
     obstacle: OperationFailure | undefined,
   ): Promise<unknown> {
-    return this.#begin(call, admission, undefined, obstacle, undefined);
+    return this.#begin({ call, admission, obstacle });
   }
 
   /** An operation that was sent and failed. */
   failed(call: Call, failure: JudgedFailure): Promise<unknown> {
-    return this.#begin(call, 'waits', failure, undefined, undefined);
+    return this.#begin({ call, admission: 'waits', failure });
   }
 
   /** A later request of a call that was answered before. It is bound to its generation. */
   async legFailed(call: Call, failure: JudgedFailure, leg: () => Promise<void>): Promise<void> {
-    await this.#begin(call, 'waits', failure, undefined, leg);
+    await this.#begin({ call, admission: 'waits', failure, leg });
   }
 
   /** The connection has changed: one of those that wait asks for it again, and all are answered anew. */
@@ -183,13 +182,7 @@ export class Troubles {
     if (!this.#answer(trouble)) log(trouble, waitsFor === 'usable' ? 'awaiting' : 'confirming');
   }
 
-  #begin(
-    call: Call,
-    admission: OperationInput['admission'],
-    failure: JudgedFailure | undefined,
-    obstacle: OperationFailure | undefined,
-    leg: Trouble['leg'],
-  ): Promise<unknown> {
+  #begin({ call, admission, failure, obstacle, leg }: Beginning): Promise<unknown> {
     const evidence = failure?.evidence ?? obstacle;
     const { name, ownership, inspection } = this.host;
     const { kind } = call.spec;
@@ -198,7 +191,7 @@ export class Troubles {
       ...inspection.actorOptions(name),
       input: {
         kind,
-        policy: failure?.askedForInput ? 'never' : this.host.policyOf(call),
+        policy: this.host.policyOf(call, failure?.askedForInput === true),
         ownership,
         evidence: evidence === undefined ? null : bare(evidence),
         sends: failure === undefined ? 0 : 1,

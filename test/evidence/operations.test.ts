@@ -198,3 +198,12 @@ describe('annotations', () => {
     expect([...seen.harmless]).toEqual(['list']);
   });
 });
+
+it('a call whose server has asked for input is never begun anew, whatever the host declares', () => {
+  const facts = { tool: 'search', createsTask: false, askedForInput: true };
+  for (const method of [...Object.keys(TABLE), 'no/such']) {
+    expect(policyOf(operationOf(method), facts, { tools: { search: 'safe' } }, new Set(['search']))).toBe(
+      'never',
+    );
+  }
+});

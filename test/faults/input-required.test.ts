@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   type ConnectContext,
   createSupervisor,
+  type Logger,
   OutcomeUnknownError,
   type OwnOptions,
 } from '../../src/index.ts';
@@ -34,8 +35,11 @@ afterAll(async () => {
 });
 
 /** `answer`: what the host's person says to each question. */
-async function host(answer: Answer, options: Partial<OwnOptions> = {}) {
-  const supervisor = createSupervisor({ clientInfo: { name: 'host', version: '1' } });
+async function host(answer: Answer, options: Partial<OwnOptions> = {}, logger?: Logger) {
+  const supervisor = createSupervisor({
+    clientInfo: { name: 'host', version: '1' },
+    ...(logger && { logger }),
+  });
   let asked = 0;
   const handle = supervisor.own('mine', {
     connect: async ({ fetch }: ConnectContext) => {
@@ -109,6 +113,28 @@ describe('a request of a call that was answered before', () => {
     expect(await call).toHaveProperty('content');
     expect([server.ledger.runs('legs'), mine.asked()]).toEqual([4, 3]);
     expect(mine.handle).toMatchObject({ state: 'ready', generation: 1 });
+  });
+
+  it('is refused, and cut when it is sent again: nobody says that it was not run', async () => {
+    const said: { execution?: unknown; text: string }[] = [];
+    const say = (facts: object, text: string) => void said.push({ ...facts, text });
+    await using mine = await host(
+      async () => {
+        proxy.next('tools/call', { kind: 'cut', how: 'rst', forwarded: true });
+        await proxy.refuse();
+        return YES;
+      },
+      {},
+      { debug: say, info: say, warn: say, error: say } as Logger,
+    );
+    const call = rejection(mine.ask('twice'));
+    await until(() => mine.handle.status.suspectSince !== undefined, { what: 'the refusal' });
+    await proxy.reopen();
+    expect(await call).toBeInstanceOf(OutcomeUnknownError);
+    expect([server.ledger.runs('twice'), mine.asked()]).toEqual([2, 1]);
+    const after = said.slice(said.findIndex(({ text }) => text === 'Operation sent again') + 1);
+    expect(after.map(({ execution }) => execution)).toContain('unknown');
+    expect(after.map(({ execution }) => execution)).not.toContain('none');
   });
 
   it('is not sent again where the policy is `never`', async () => {
