@@ -169,23 +169,21 @@ export class OwnedGeneration implements Generation {
     borrowed: RequestSignal,
   ): Promise<unknown> {
     const answer = ask(call, this.client, options);
-    exchange.cut = () => borrowed.abort(closedError());
+    exchange.onCut = () => borrowed.abort(closedError());
     return untilAborted(answer, borrowed.signal, this.client, () => exchange.awaitsInput);
   }
 
   /** While it awaits input nothing is on the wire, so its error is the host's own, or that of its end. */
-  #betweenRequests({ awaitsInput }: Exchange, error: unknown, overdue: boolean): Evidence | undefined {
+  #betweenRequests(
+    { awaitsInput, wasCut }: Exchange,
+    error: unknown,
+    overdue: boolean,
+  ): Evidence | undefined {
     if (!awaitsInput) return undefined;
-    if (this.closed && saysClosed(shapeOf(error))) {
+    if (wasCut || (this.closed && saysClosed(shapeOf(error)))) {
       return { connection: 'lost', execution: 'unknown', cause: 'connection-closed' };
     }
     return { connection: 'usable', execution: 'unknown', cause: overdue ? 'timeout' : 'unrecognised' };
-  }
-
-  /** Calls that await input are settled before their client closes: it has nothing of theirs to reject. */
-  cutCallsBetweenRequests(): void {
-    this.#hasClosed = true;
-    this.monitor.cutThoseThatAwaitInput();
   }
 
   #settled(exchange: Exchange, gaveUp: boolean, borrowed: RequestSignal | undefined): void {

@@ -131,7 +131,7 @@ async function endSession(generation: OwnedGeneration, limitMs: number): Promise
 /** Never rejects. */
 async function closeClient(generation: OwnedGeneration, limitMs: number): Promise<void> {
   const { client, transport } = generation;
-  generation.cutCallsBetweenRequests();
+  generation.monitor.cutThoseThatAwaitInput();
   await withinLimit(async () => {
     await (client as unknown as ClientShape).close();
     // A client that lost its transport does not close it.
@@ -139,6 +139,7 @@ async function closeClient(generation: OwnedGeneration, limitMs: number): Promis
     if (generation.monitor.legacyStreamBegan)
       await new Promise((resolve) => setTimeout(resolve, STREAM_END_MS));
   }, limitMs);
+  generation.noteClosed();
 }
 
 function processOf({ transport }: OwnedGeneration): StdioTransport | undefined {

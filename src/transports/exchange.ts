@@ -32,8 +32,10 @@ export class Exchange {
   askedForInput = false;
   /** It has asked, and the request that brings the input has not been handed over: nothing is on the wire. */
   awaitsInput = false;
-  /** Settles the call, whose client is about to close, while it awaits input. */
-  cut: (() => void) | undefined = undefined;
+  /** Settles the call while it awaits input, when the SDK has nothing to reject; undefined where it cannot await any. */
+  onCut: (() => void) | undefined = undefined;
+  /** It was settled so. */
+  wasCut = false;
 
   // Of its last request:
   message: JsonRpcMessage | undefined = undefined;
@@ -82,7 +84,7 @@ export class Exchange {
 
   /** Its last request was not answered, and the response to it has not ended. */
   get isOpen(): boolean {
-    return !this.answered && !this.awaitsInput && this.stream?.end === undefined;
+    return !this.answered && this.stream?.end === undefined;
   }
 
   get requestId(): string | number | undefined {
@@ -107,6 +109,13 @@ export class Exchange {
     this.earlierLegMayHaveRun = true;
     this.awaitsInput = Object(result).resultType === INPUT_REQUIRED;
     this.askedForInput ||= this.awaitsInput;
+  }
+
+  /** Nobody waits any longer for what the host answers. */
+  cutWhileItAwaitsInput(): void {
+    if (!this.awaitsInput || this.settled) return;
+    this.wasCut = true;
+    this.onCut?.();
   }
 
   /** Whether this is the body of its last request. Both SDKs send what `JSON.stringify` makes of a message. */

@@ -302,7 +302,7 @@ export class WireMonitor {
 
   /** The client is about to close, which has nothing to reject of theirs. */
   cutThoseThatAwaitInput(): void {
-    for (const exchange of [...this.#exchanges]) if (exchange.awaitsInput) exchange.cut?.();
+    for (const exchange of [...this.#exchanges]) exchange.cutWhileItAwaitsInput();
   }
 
   /** A call may still be answered on the response to its own request, as far as our `fetch` has seen it. */

@@ -227,6 +227,25 @@ describe('while a person is asked', () => {
     },
   );
 
+  it('the generation is lost, and waits for another call: unknown at the drain limit all the same', async () => {
+    await using mine = await asked({ timeouts: { drainTimeoutMs: 50 } } as never);
+    const open = mine.handle.callTool({ name: 'append', arguments: { key: 'open', holdMs: 2_000 } });
+    await until(() => server.ledger.runs('open') === 1);
+    const body = {
+      jsonrpc: '2.0',
+      id: null,
+      error: { code: -32022, message: 'Unsupported', data: { supported: [] } },
+    };
+    const refusal = { kind: 'answer', status: 400, forwarded: false, body: JSON.stringify(body) } as const;
+    proxy.next('tools/list', { ...refusal, contentType: 'application/json' });
+    await mine.handle.listTools();
+    expect(mine.handle.generation).toBe(2);
+    expect((await mine.call).error).toBeInstanceOf(OutcomeUnknownError);
+    expect(mine.signal().aborted).toBe(true);
+    expect(await open).toHaveProperty('content');
+    expect(server.ledger.runs('asked')).toBe(1);
+  });
+
   it('an answer within the drain limit goes out on the old client', async () => {
     await using mine = await asked();
     const done = mine.handle.reconnect();
