@@ -19,17 +19,13 @@ import type { WireMonitor } from './transports/wire-monitor.ts';
 
 export type Recipe = { readonly transport: OwnedTransport } | { readonly connect: Connect };
 
-export interface DialLimits extends Pick<Settings['timeouts'], 'connectTimeoutMs' | 'closeTimeoutMs'> {
-  readonly probeTimeoutMs: number;
-}
-
 export class Dial {
   readonly isDescribed: boolean;
   readonly #recipe: Recipe;
   readonly #identity: Identity;
   readonly #number: number;
   readonly #monitor: WireMonitor;
-  readonly #limits: DialLimits;
+  readonly #settings: Pick<Settings, 'timeouts' | 'liveness'>;
   readonly #signIn: SignIn | undefined;
   readonly #stop = new AbortController();
   #made: OwnedGeneration | undefined;
@@ -42,10 +38,10 @@ export class Dial {
     identity: Identity,
     number: number,
     monitor: WireMonitor,
-    limits: DialLimits,
+    settings: Pick<Settings, 'timeouts' | 'liveness'>,
     signIn: SignIn | undefined,
   ) {
-    this.#limits = limits;
+    this.#settings = settings;
     this.#signIn = signIn;
     this.#recipe = recipe;
     this.#identity = identity;
@@ -57,7 +53,7 @@ export class Dial {
   /** Rejects when it failed, took too long or was aborted; then it has to be abandoned. */
   async run(signal: AbortSignal): Promise<OwnedGeneration> {
     signal.throwIfAborted();
-    const limitMs = this.#limits.connectTimeoutMs;
+    const limitMs = this.#settings.timeouts.connectTimeoutMs;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let onAbort = () => {};
     const stopped = new Promise<never>((_, reject) => {
@@ -112,7 +108,7 @@ export class Dial {
   }
 
   async #handshake(description: OwnedTransport): Promise<OwnedGeneration> {
-    const { closeTimeoutMs, connectTimeoutMs } = this.#limits;
+    const { closeTimeoutMs, connectTimeoutMs } = this.#settings.timeouts;
     const negotiation = negotiationFor(description, connectTimeoutMs);
     const client = await makeClient(this.#identity, description, negotiation);
     const signed = this.#signIn?.fetchFor(this.#number, this.#monitor);
@@ -168,9 +164,9 @@ export class Dial {
   }
 
   async #firstWord({ client }: OwnedGeneration, transport: TransportShape): Promise<void> {
-    const { connectTimeoutMs, probeTimeoutMs } = this.#limits;
+    const { timeouts, liveness } = this.#settings;
     // A silent server must not use up the time of the dial.
-    const timeout = Math.min(probeTimeoutMs, connectTimeoutMs / 2);
+    const timeout = Math.min(liveness.probeTimeoutMs, timeouts.connectTimeoutMs / 2);
     try {
       await awaitFirstWord(client, transport, { timeout, signal: this.#stop.signal });
     } catch (error) {

@@ -16,11 +16,13 @@ import {
   hasNoSession,
   isConnected,
   isOverHttp,
+  type ListeningClient,
   requestsOfACall,
   type SessionShape,
   transportOf,
 } from './transports/client-shape.ts';
 import { countedParams } from './transports/counted-params.ts';
+import { type ListenStreamLoss, listenedTo } from './transports/subscriptions.ts';
 
 /** In whose answer a server of revision 2026-07-28 may ask for input, or what is not known here. */
 const MAY_TAKE_SEVERAL_REQUESTS: readonly OperationKind[] = ['tool', 'prompt', 'resource', 'other'];
@@ -30,6 +32,7 @@ export interface LentHooks {
   lost(generation: number, cause: Cause): void;
   hinted(generation: number, error: Error): void;
   heard(generation: number): void;
+  listenStreamLost(generation: number, loss: ListenStreamLoss): void;
 }
 
 /** A generation that belongs to the caller: it is used and watched, and given back as it was. */
@@ -54,6 +57,7 @@ export class LentGeneration implements Generation {
   readonly #giveBack: () => void;
   readonly #hooks: LentHooks;
   #reportsNext = false;
+  #isGivenBack = false;
 
   constructor(number: number, supplied: SessionShape, client: ClientShape, hooks: LentHooks) {
     this.number = number;
@@ -70,6 +74,20 @@ export class LentGeneration implements Generation {
       },
       failed: (error) => hooks.hinted(number, error),
     });
+    this.#watchListening();
+  }
+
+  /** Of a stream that the caller has opened by `listen()` nothing is seen. */
+  #watchListening(): void {
+    const { autoOpenedSubscription: opened } = this.#supplied as ListeningClient;
+    opened?.closed.then(
+      (by) => {
+        if (by === 'local' || this.#isGivenBack || this.closed) return;
+        const loss = { listened: listenedTo(opened.honoredFilter), final: true };
+        this.#hooks.listenStreamLost(this.number, loss);
+      },
+      () => {},
+    );
   }
 
   /** Made once, so that a plain call does not pay for it. */
@@ -198,6 +216,7 @@ export class LentGeneration implements Generation {
 
   /** The caller's handlers are as they were; ones that the caller has set since then stay. */
   giveBack(): void {
+    this.#isGivenBack = true;
     this.#giveBack();
   }
 }

@@ -3,13 +3,7 @@ import { hintOf } from './evidence/hints.ts';
 import type { Generation } from './generation.ts';
 import { LentGeneration } from './lent-generation.ts';
 import type { Line, LineHooks } from './line.ts';
-import {
-  type ClientShape,
-  isConnected,
-  type ListeningClient,
-  type SessionShape,
-} from './transports/client-shape.ts';
-import { listenedTo } from './transports/subscriptions.ts';
+import { type ClientShape, isConnected, type SessionShape } from './transports/client-shape.ts';
 
 export class LentLine implements Line {
   readonly lastDial = undefined;
@@ -34,7 +28,6 @@ export class LentLine implements Line {
 
   check(number: number): Generation | undefined {
     if (!isConnected(this.#supplied)) return undefined;
-    this.#watchListening(number, this.#supplied);
     return new LentGeneration(number, this.#supplied, this.#asClient(this.#supplied), {
       lost: (generation, cause) => this.#hooks.lost(generation, cause),
       hinted: (generation, error) => {
@@ -43,19 +36,8 @@ export class LentLine implements Line {
         else if (hint === 'deaf') this.#hooks.suspected(generation, hint);
       },
       heard: (generation) => this.#hooks.heard(generation),
+      listenStreamLost: (generation, loss) => this.#hooks.listenStreamLost(generation, loss),
     });
-  }
-
-  /** Of a stream that the caller has opened by `listen()` nothing is seen. */
-  #watchListening(number: number, supplied: SessionShape): void {
-    const { autoOpenedSubscription: opened } = supplied as Partial<ListeningClient>;
-    opened?.closed.then(
-      (by) => {
-        if (by === 'local' || supplied !== this.#supplied || !isConnected(supplied)) return;
-        this.#hooks.listenStreamLost(number, { listened: listenedTo(opened.honoredFilter), final: true });
-      },
-      () => {},
-    );
   }
 
   retire(generation: Generation): void {

@@ -1,8 +1,8 @@
 /** The line of an owned connection: makes generations from a recipe, and ends them. */
-import type { OpenFailure, Pace } from '../machines/connection.machine.ts';
+import type { OpenFailure } from '../machines/connection.machine.ts';
 import type { Cause } from '../machines/vocabulary.ts';
 import type { SignIn } from './authorization/sign-in.ts';
-import { Dial, type DialLimits, type Recipe } from './dial.ts';
+import { Dial, type Recipe } from './dial.ts';
 import { type DialFailure, dialFailure } from './dial-failure.ts';
 import { hintOf } from './evidence/hints.ts';
 import type { Generation } from './generation.ts';
@@ -33,15 +33,15 @@ const MOST_HELD = 4;
 /** Which line has used a client last. One map for all lines takes less than a set for each. */
 const usedBy = new WeakMap<object, OwnedLine>();
 
+type LineSettings = Pick<Settings, 'timeouts' | 'liveness' | 'recovery'>;
+
 export class OwnedLine implements Line {
   lastDial: FailedDial | undefined;
   readonly #recipe: Recipe;
   readonly #identity: Identity;
-  readonly #timeouts: Settings['timeouts'];
-  readonly #limits: DialLimits;
+  readonly #settings: LineSettings;
   readonly #signIn: SignIn | undefined;
   readonly #hooks: LineHooks;
-  readonly #listenPace: { readonly pace: Pace; readonly windowMs: number };
   readonly #habits: ServerHabits = { answersOnListenStream: false, offersListenStream: false };
   #lingering: Set<() => void> | undefined;
   /** The oldest first. */
@@ -61,17 +61,15 @@ export class OwnedLine implements Line {
   constructor(
     recipe: Recipe,
     identity: Identity,
-    { timeouts, liveness, recovery }: Pick<Settings, 'timeouts' | 'liveness' | 'recovery'>,
+    settings: LineSettings,
     signIn: SignIn | undefined,
     hooks: LineHooks,
   ) {
     this.#signIn = signIn;
     this.#recipe = recipe;
     this.#identity = identity;
-    this.#timeouts = timeouts;
-    this.#limits = { ...timeouts, probeTimeoutMs: liveness.probeTimeoutMs };
+    this.#settings = settings;
     this.#hooks = hooks;
-    this.#listenPace = { pace: { ...recovery, spawns: false }, windowMs: recovery.windowMs };
   }
 
   open(number: number, signal: AbortSignal): Promise<Generation> {
@@ -142,7 +140,7 @@ export class OwnedLine implements Line {
       cause,
       isDescribed: 'transport' in this.#recipe,
       hadSession: generation.session === 'carried' || generation.monitor.legacyStreamBegan,
-      timeouts: this.#timeouts,
+      timeouts: this.#settings.timeouts,
       linger: (ms) => this.#linger(ms),
       hold: () => this.#hold(),
       superseded: () => this.#superseded(parts),
@@ -205,9 +203,9 @@ export class OwnedLine implements Line {
             : this.#hooks.legFailed(generation, { exchange, error, again }),
       },
       this.#habits,
-      this.#listenPace,
+      this.#settings.recovery,
     );
-    const dial = new Dial(this.#recipe, this.#identity, number, monitor, this.#limits, this.#signIn);
+    const dial = new Dial(this.#recipe, this.#identity, number, monitor, this.#settings, this.#signIn);
     try {
       generation = await dial.run(signal);
       this.#refuseUsed(generation.client);
@@ -223,7 +221,7 @@ export class OwnedLine implements Line {
       };
       const ended = endUnused(dial.abandon());
       const endedLate = dial.madeLate().then(endUnused);
-      const late = withinLimit(() => endedLate, this.#timeouts.closeTimeoutMs);
+      const late = withinLimit(() => endedLate, this.#settings.timeouts.closeTimeoutMs);
       this.#inBackground(late);
       await ended.catch(() => {});
       // A `connect` that was told to stop may still be closing what it has made.

@@ -2,9 +2,10 @@
  * The streams on which a server of revision 2026-07-28 tells of changes (`subscriptions/listen`). SDK v2 never opens
  * one again: here it is, for as long as the host wants it, and what may have been missed is told once.
  */
-import { delayMs, type Pace } from '../../machines/connection.machine.ts';
+import { delayMs } from '../../machines/connection.machine.ts';
 import { backgroundClock } from '../clock.ts';
 import { shapeOf } from '../evidence/error-shape.ts';
+import type { Settings } from '../options.ts';
 import type { JsonRpcMessage, SendOptions, TransportShape } from './client-shape.ts';
 
 /** What is listened to. Resources are not named: their URIs may be secrets. */
@@ -24,9 +25,8 @@ export interface ListenFilter {
 }
 
 export interface SubscriptionsParts {
-  readonly pace: Pace;
-  /** For how long a stream that is lost is tried again, in milliseconds. */
-  readonly windowMs: number;
+  /** At whose pace a stream that is lost is asked for again, and for how long. */
+  readonly recovery: Pick<Settings['recovery'], 'initialBackoffMs' | 'maxBackoffMs' | 'windowMs'>;
   readonly lost: (loss: ListenStreamLoss) => void;
   /** What the server last asked with `retry`, in milliseconds. */
   readonly retryMs: () => number;
@@ -50,7 +50,6 @@ interface Subscription {
   readonly end: () => void;
   openedAt: number;
   acknowledged: boolean;
-  attempts: number;
   lostAt: number | undefined;
   timer: unknown;
 }
@@ -58,6 +57,8 @@ interface Subscription {
 export class Subscriptions {
   readonly #parts: SubscriptionsParts;
   readonly #live = new Map<unknown, Subscription>();
+  /** Since a stream last lived for a while: a server that ends each at once is asked less and less often. */
+  #attempts = 0;
 
   constructor(parts: SubscriptionsParts) {
     this.#parts = parts;
@@ -118,6 +119,7 @@ export class Subscriptions {
     const subscription = this.#live.get(ended);
     if (subscription === undefined) return;
     this.#forget(ended);
+    this.#noteLife(subscription);
     const isRefusal = method === undefined && result === undefined;
     if (isRefusal && subscription.lostAt !== undefined) this.#announce(subscription, true);
     else if (!isRefusal && subscription.acknowledged) {
@@ -153,10 +155,10 @@ export class Subscriptions {
     if (subscription === undefined || subscription.timer !== undefined) return;
     if (subscription.lostAt === undefined) {
       subscription.lostAt = Date.now();
-      if (subscription.lostAt - subscription.openedAt >= LIVED_MS) subscription.attempts = 0;
+      this.#noteLife(subscription);
       this.#announce(subscription, false);
     }
-    const pauseMs = delayMs(this.#parts.pace, subscription.attempts++, Math.random());
+    const pauseMs = delayMs({ ...this.#parts.recovery, spawns: false }, this.#attempts++, Math.random());
     const waitMs = Math.max(this.#parts.retryMs(), pauseMs);
     subscription.timer = backgroundClock.setTimeout(() => void this.#reopen(id, subscription), waitMs);
   }
@@ -164,7 +166,7 @@ export class Subscriptions {
   async #reopen(id: unknown, subscription: Subscription): Promise<void> {
     subscription.timer = undefined;
     const lostMs = Date.now() - (subscription.lostAt ?? Date.now());
-    if (lostMs >= this.#parts.windowMs) return this.#giveUp(id, subscription);
+    if (lostMs >= this.#parts.recovery.windowMs) return this.#giveUp(id, subscription);
     try {
       await subscription.open();
     } catch (error) {
@@ -184,6 +186,10 @@ export class Subscriptions {
   #forget(id: unknown): void {
     backgroundClock.clearTimeout(this.#live.get(id)?.timer as never);
     this.#live.delete(id);
+  }
+
+  #noteLife({ acknowledged, openedAt }: Subscription): void {
+    if (acknowledged && Date.now() - openedAt >= LIVED_MS) this.#attempts = 0;
   }
 
   #announce({ filter }: Subscription, final: boolean): void {
@@ -212,7 +218,6 @@ function newSubscription(filter: ListenFilter, open: () => Promise<unknown>, end
     end,
     openedAt: Date.now(),
     acknowledged: false,
-    attempts: 0,
     lostAt: undefined,
     timer: undefined,
   };

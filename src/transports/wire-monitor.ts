@@ -86,7 +86,7 @@ export class WireMonitor {
   readonly #listener: WireListener;
   readonly #exchanges = new Exchanges();
   readonly #habits: ServerHabits;
-  readonly #listenPace: Pick<SubscriptionsParts, 'pace' | 'windowMs'>;
+  readonly #recovery: SubscriptionsParts['recovery'];
   /** Made for a client that listens. */
   #subscriptions: Subscriptions | undefined;
   /** Made for a transport that takes our `fetch`. */
@@ -100,14 +100,10 @@ export class WireMonitor {
   /** Of which the SDK handles an event at this moment. */
   #reading: Exchange | undefined;
 
-  constructor(
-    listener: WireListener,
-    habits: ServerHabits,
-    listenPace: Pick<SubscriptionsParts, 'pace' | 'windowMs'>,
-  ) {
+  constructor(listener: WireListener, habits: ServerHabits, recovery: SubscriptionsParts['recovery']) {
     this.#listener = listener;
     this.#habits = habits;
-    this.#listenPace = listenPace;
+    this.#recovery = recovery;
   }
 
   /** Requests that the host gave up and the server may still be working on. */
@@ -240,7 +236,7 @@ export class WireMonitor {
 
   #listens(): Subscriptions {
     this.#subscriptions ??= new Subscriptions({
-      ...this.#listenPace,
+      recovery: this.#recovery,
       lost: (loss) => this.#listener.listenStreamLost(loss),
       retryMs: () => retryMsOf(this.#transport),
       deliver: (message) => this.#transport?.onmessage?.(message as never),

@@ -1,5 +1,7 @@
 // Revision 2026-07-28: the stream on which a server tells of changes (`subscriptions/listen`), cut and ended.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ConnectionEvents, createSupervisor, type OwnOptions } from '../../src/index.ts';
 import { sdk2 } from '../../src/sdk-2.ts';
 import { type FaultProxy, startProxy } from '../support/fault-proxy.ts';
@@ -147,18 +149,79 @@ it('is given up by the host while it is lost: not opened again', async () => {
   expect(await mine.subscription?.closed).toBe('local');
 });
 
-it('a server that ends it well, each time: at a growing pace, and the host is told once for each', async () => {
+it('a server that ends it well: told, and asked for another, while the first is closed as the server said', async () => {
   const ending = await startServer({ transport: 'modern' });
   const target = proxy.targetPort;
   proxy.targetPort = ending.port;
-  await using mine = await host('listen', { recovery: { initialBackoffMs: 100, windowMs: 5_000 } }, ending);
+  await using mine = await host('listen', {}, ending);
   await ending.evict();
   await until(() => mine.losses.length > 0);
   expect(mine.losses[0]?.final).toBe(false);
   expect(await mine.subscription?.closed).toBe('graceful');
-  expect(ending.ledger.requests('subscriptions/listen')).toBeLessThan(10);
   proxy.targetPort = target;
+  await until(() => listens() === 1, { what: 'another' });
+  await until(() => mine.heard() === 1, { what: 'the notice' });
   await ending[Symbol.asyncDispose]();
+});
+
+/** By hand: a server of 2026-07-28 that acknowledges each stream and ends it at once, with a result. */
+async function endsEachAtOnce() {
+  let listened = 0;
+  const server = createServer(async (req, res) => {
+    let body = '';
+    for await (const chunk of req) body += chunk;
+    const { id, method } = JSON.parse(body) as { id: unknown; method: string };
+    const complete = { resultType: 'complete', ttlMs: 0, cacheScope: 'public' };
+    if (method !== 'subscriptions/listen') {
+      const tools = {
+        supportedVersions: ['2026-07-28'],
+        capabilities: { tools: { listChanged: true } },
+        tools: [],
+      };
+      const answer = { jsonrpc: '2.0', id, result: { ...complete, ...tools } };
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+      return;
+    }
+    listened++;
+    const _meta = { 'io.modelcontextprotocol/subscriptionId': id };
+    const params = { _meta, notifications: { toolsListChanged: true } };
+    const acknowledged = { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params };
+    const ended = { jsonrpc: '2.0', id, result: { resultType: 'complete', _meta } };
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const message of [acknowledged, ended]) res.write(`data: ${JSON.stringify(message)}\n\n`);
+    res.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`),
+    listened: () => listened,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void server.close(() => resolve())),
+  };
+}
+
+it('a server that ends each at once is asked less and less often', async () => {
+  // The first pause can be nothing; no other is shorter than half a minute then.
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+  await using ending = await endsEachAtOnce();
+  let client: InstanceType<typeof Client> | undefined;
+  await using supervisor = createSupervisor({
+    clientInfo,
+    setup: (made: InstanceType<typeof Client>) => {
+      client = made;
+    },
+  });
+  const handle = supervisor.own('mine', {
+    transport: { kind: 'http', url: ending.url, sdk: sdk2 },
+    recovery: { initialBackoffMs: 60_000, maxBackoffMs: 60_000 },
+  });
+  const losses: Loss[] = [];
+  handle.on('listen-stream-lost', (loss) => losses.push(loss));
+  await handle.ready();
+  await client!.listen({ toolsListChanged: true });
+  await until(() => losses.length === 2, { what: 'the second end' });
+  for (let n = 0; n < 50; n++) await handle.listTools();
+  expect([ending.listened(), losses.length]).toEqual([2, 2]);
+  vi.restoreAllMocks();
 });
 
 it('of the caller’s client: told, and left as it is', async () => {
@@ -171,11 +234,29 @@ it('of the caller’s client: told, and left as it is', async () => {
   const handle = supervisor.adopt('mine', client as never);
   const losses: Loss[] = [];
   handle.on('listen-stream-lost', (loss) => losses.push(loss));
+  await handle.replace(client as never);
   await proxy.cutConnections();
-  await until(() => losses.length === 1);
-  expect(losses[0]).toMatchObject({ listened: ['tools'], final: true });
+  await until(() => losses.length > 0);
+  expect(losses).toMatchObject([{ listened: ['tools'], final: true, generation: 2 }]);
   await handle.listTools();
   expect([handle.state, listens()]).toEqual(['ready', 1]);
   await supervisor.close();
+  await client.close();
+});
+
+it('of the caller’s client, after close(): nothing is told any more', async () => {
+  const client = new Client(clientInfo, {
+    versionNegotiation,
+    listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => {} } },
+  });
+  await client.connect(transportV2({ url: proxy.url() }));
+  const supervisor = createSupervisor({ clientInfo });
+  const handle = supervisor.adopt('mine', client as never);
+  const losses: Loss[] = [];
+  handle.on('listen-stream-lost', (loss) => losses.push(loss));
+  await supervisor.close();
+  await proxy.cutConnections();
+  expect(await client.autoOpenedSubscription?.closed).toBe('remote');
+  expect(losses).toEqual([]);
   await client.close();
 });

@@ -18,10 +18,7 @@ const NOTIFICATION = {
   params: { level: 'info', data: 'x' },
 };
 
-const LISTEN_PACE = {
-  pace: { spawns: false, initialBackoffMs: 200, maxBackoffMs: 3_000 },
-  windowMs: 120_000,
-};
+const RECOVERY = { initialBackoffMs: 200, maxBackoffMs: 3_000, windowMs: 120_000 };
 
 let server: OddServer;
 /** Calls that the server holds. */
@@ -51,7 +48,7 @@ async function connect(): Promise<void> {
       listenStreamLost() {},
     },
     { answersOnListenStream: false, offersListenStream: false },
-    LISTEN_PACE,
+    RECOVERY,
   );
   transport = new StreamableHTTPClientTransport(server.url, {
     fetch: monitor.watchFetch(fetch, 'http') as never,
@@ -187,7 +184,7 @@ describe('outstanding', () => {
         listenStreamLost() {},
       },
       { answersOnListenStream: false, offersListenStream: false },
-      LISTEN_PACE,
+      RECOVERY,
     );
     await client.close();
     client = new Client(INFO);
