@@ -12,7 +12,7 @@ import {
   type TransportShape,
   transportOf,
 } from './transports/client-shape.ts';
-import { endedIn, negotiationFor } from './transports/negotiation.ts';
+import { negotiationFailed, negotiationFor } from './transports/negotiation.ts';
 import { type Identity, makeClient, makeTransport, type OwnedTransport } from './transports/recipe.ts';
 import { evictLists } from './transports/response-cache.ts';
 import type { WireMonitor } from './transports/wire-monitor.ts';
@@ -132,9 +132,11 @@ export class Dial {
         client.connect(transport, { timeout: MAX_DURATION_MS, onresumptiontoken: token }),
       );
     } catch (error) {
-      if (seen.closed && description.kind === 'stdio') throw endedIn(description, error);
       // The SDK tells only the status of a stream that it was refused.
-      throw description.kind === 'sse' ? (signed?.failure ?? error) : error;
+      if (description.kind === 'sse') throw signed?.failure ?? error;
+      // A process that could not be started, or that this dial has ended, says nothing.
+      const hasEnded = seen.closed && made.processEnd !== undefined && !this.#stop.signal.aborted;
+      throw negotiationFailed(description, hasEnded, error);
     }
     this.#letClose();
     return made;

@@ -15,12 +15,13 @@ export function negotiationFor(transport: OwnedTransport, connectTimeoutMs: numb
   return { mode: endedWhenAsked.has(transport) ? 'legacy' : mode, probe: { ...probe, timeoutMs } };
 }
 
-/** The handshake over this transport has failed, and its process has ended by itself. Returns what that says. */
-export function endedIn(transport: OwnedTransport, error: unknown): unknown {
+/** The handshake over this transport has failed. `hasEnded`: by the end of the process. Returns what that says. */
+export function negotiationFailed(transport: OwnedTransport, hasEnded: boolean, error: unknown): unknown {
   const { kind, sdk, versionNegotiation: { mode = 'auto' } = {} } = transport;
   if (kind !== 'stdio' || sdk === undefined || mode !== 'auto') return error;
-  if (endedWhenAsked.delete(transport)) return error;
+  if (endedWhenAsked.delete(transport) || !hasEnded) return error;
   endedWhenAsked.add(transport);
   // That of the SDK would say that no revision is common to both.
-  return new Error('The process of the server ended when it was asked which revision it speaks');
+  const what = 'The process of the server ended when it was asked which revision it speaks';
+  return new Error(what, { cause: error });
 }

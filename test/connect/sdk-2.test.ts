@@ -1,6 +1,9 @@
 // Owned transports by SDK v2: the revision is negotiated, and told.
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createSupervisor, InvalidOptionsError, type OwnOptions } from '../../src/index.ts';
 import { sdk2 } from '../../src/sdk-2.ts';
@@ -111,6 +114,41 @@ describe('over stdio', () => {
     await owned.handle.reconnect();
     expect(await pidOf()).not.toBe(first);
     expect(owned.handle.generation).toBe(2);
+  });
+});
+
+/** A server of 2026-07-28 alone: it ends when it is first asked, and refuses the handshake of 2025. */
+const MODERN_THAT_CRASHED = `
+  const { existsSync, writeFileSync } = require('node:fs');
+  const crashes = !existsSync(process.argv[1]);
+  require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method } = JSON.parse(line);
+    if (id === undefined) return;
+    if (crashes) { writeFileSync(process.argv[1], ''); process.exit(1); }
+    const complete = { resultType: 'complete', ttlMs: 0, cacheScope: 'public' };
+    const answers = {
+      'server/discover': { result: { ...complete, supportedVersions: ['2026-07-28'], capabilities: { tools: {} } } },
+      'tools/call': { result: { ...complete, content: [{ type: 'text', text: 'ok' }] } },
+      'tools/list': { result: { ...complete, tools: [] } },
+    };
+    const answer = answers[method] ?? { error: { code: -32000, message: 'Not now' } };
+    console.log(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+  });`;
+
+it('a server of 2026-07-28 that crashed once when it was asked is asked again', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'steward-crash-'));
+  const args = ['-e', MODERN_THAT_CRASHED, join(folder, 'crashed')];
+  await using owned = own({ kind: 'stdio', command: process.execPath, args, sdk: sdk2 });
+  await owned.handle.callTool(tool('a'));
+  expect(owned.handle.getProtocolEra()).toBe('modern');
+  rmSync(folder, { recursive: true });
+});
+
+it('a command that is not there is told as such', async () => {
+  await using owned = own({ kind: 'stdio', command: '/no/such/command', sdk: sdk2 });
+  await expect(owned.handle.callTool(tool('a'))).rejects.toMatchObject({
+    why: 'permanent',
+    cause: { code: 'ENOENT' },
   });
 });
 
