@@ -8,10 +8,11 @@ export default defineConfig({
   test: {
     // On two cores: half of what a test takes is waiting for its servers. More than these only add noise.
     maxWorkers: 4,
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    globalSetup: 'test/support/bundled-servers.ts',
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // What a test waits for ends when it is so; how long that takes is the machine's business.
-    expect: { poll: { timeout: 15_000, interval: 20 } },
+    expect: { poll: { timeout: 30_000, interval: 20 } },
     // In the gate a busy machine may cost a test one try; the report names each that needed a second.
     retry: process.env.CI === undefined ? 0 : 1,
     projects: [

@@ -18,7 +18,7 @@ async function expectAnswered(owned: Owned, server: StdioServer): Promise<void> 
   expect(server.ledger.runs('next')).toBe(1);
 }
 
-describe.each(KINDS)('a server that holds a %s', (exclusive) => {
+describe.concurrent.each(KINDS)('a server that holds a %s', (exclusive) => {
   it('crashes: the next one starts', async () => {
     await using server = stdioServer({ exclusive });
     await using owned = own(stdio(server));
@@ -32,7 +32,7 @@ describe.each(KINDS)('a server that holds a %s', (exclusive) => {
 
   it('outlives its leader, which crashes: it is killed first, and not asked', async () => {
     await using server = stdioServer({ exclusive, wrapper: 'exec-child', stubborn: true });
-    await using owned = own(stdio(server), { timeouts: { closeTimeoutMs: 20_000 } });
+    await using owned = own(stdio(server), { timeouts: { closeTimeoutMs: 6_000 } });
     await owned.ready();
     process.kill(server.leader(), 'SIGKILL');
     await until(() => owned.handle.state === 'lost');
@@ -71,12 +71,12 @@ describe.each(KINDS)('a server that holds a %s', (exclusive) => {
     const faults = [{ on: 'initialize', kind: 'never' }] as const;
     await using server = stdioServer({ exclusive, stubborn: true, faults: [...faults] });
     await using owned = own(stdio(server), {
-      timeouts: { connectTimeoutMs: 1_500 },
-      recovery: { maxAttempts: 3, coolDownMs: 60_000 },
+      timeouts: { connectTimeoutMs: 4_000 },
+      recovery: { maxAttempts: 2, coolDownMs: 60_000 },
     });
     const { error } = await settled(callTool(owned, 'append', { key: 'x' }, 60_000));
     expect(error).toMatchObject({ code: 'unavailable', why: 'budget-spent', evidence: { cause: 'timeout' } });
-    expectNoClash(server, 3);
+    expectNoClash(server, 2);
   });
 
   it('outlives its leader, which dies in the handshake: gone before the next one starts', async () => {
@@ -84,7 +84,7 @@ describe.each(KINDS)('a server that holds a %s', (exclusive) => {
     await using server = stdioServer({
       exclusive,
       wrapper: 'exec-child',
-      leaderExitsAfterMs: 1_500,
+      leaderExitsAfterMs: 3_000,
       stubborn: true,
       faults: [...faults],
     });
@@ -184,7 +184,7 @@ describe('what cannot be killed', () => {
     const server = stdioServer({ exclusive: 'lock', stubborn: true, faults: [...faults] });
     const kill = withoutKill();
     const owned = own(stdio(server), {
-      timeouts: { connectTimeoutMs: 1_500, closeTimeoutMs: 200 },
+      timeouts: { connectTimeoutMs: 4_000, closeTimeoutMs: 200 },
       recovery: { maxAttempts: 3, coolDownMs: 60_000 },
     });
     const { error } = await settled(callTool(owned, 'append', { key: 'x' }, 60_000));

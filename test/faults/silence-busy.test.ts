@@ -21,7 +21,7 @@ async function expectTheSame({ ledger }: Reached, owned: Owned): Promise<void> {
   expect(owned.states()).not.toContain('lost');
 }
 
-describe.each([...WAYS, ...BY_VERSION_2])('%s', (_way, reach) => {
+describe.concurrent.each([...WAYS, ...BY_VERSION_2])('%s', (_way, reach) => {
   it('a call times out while the server is busy with it: it finishes, and the connection stays', async () => {
     await using reached = await reach();
     await using owned = own(reached.recipe, { liveness });

@@ -1,12 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import type { Fault } from './faults.ts';
 import { Ledger } from './ledger.ts';
 import { isAlive } from './processes.ts';
+import { serverScript } from './server-script.ts';
 import { until } from './until.ts';
-
-const SCRIPT = fileURLToPath(new URL('../servers/http-server.mjs', import.meta.url));
 
 export type HttpTransportName = 'http' | 'stateless' | 'sse' | 'modern' | 'ws';
 
@@ -239,7 +237,11 @@ export class TestServer {
   async #tryStart(): Promise<boolean> {
     const argument = JSON.stringify({ ...this.#options, port: this.#port, ledger: this.ledger.path });
     const { NODE_OPTIONS: _options, ...env } = process.env;
-    const child = fork(SCRIPT, [argument], { execArgv: [], env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+    const child = fork(serverScript('http-server'), [argument], {
+      execArgv: [],
+      env,
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
     child.stderr?.on('data', (chunk: Buffer) => {
       this.#stderr += chunk.toString();
     });

@@ -37,7 +37,7 @@ export function own(recipe: OwnedRecipe, settings: OwnedSettings = {}): Owned {
   const handle = supervisor.own('files', {
     ...(typeof recipe === 'function' ? { connect: recipe } : { transport: recipe }),
     recovery: { initialBackoffMs: 10, maxBackoffMs: 50, coolDownMs: 50, ...recovery },
-    timeouts: { connectTimeoutMs: 5_000, drainTimeoutMs: 1_000, closeTimeoutMs: 1_000, ...timeouts },
+    timeouts: { connectTimeoutMs: 15_000, drainTimeoutMs: 1_000, closeTimeoutMs: 1_000, ...timeouts },
     liveness: { probeTimeoutMs: 1_000, ...liveness },
     ...rest,
   });

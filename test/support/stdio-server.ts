@@ -1,7 +1,7 @@
-import { fileURLToPath } from 'node:url';
 import type { Fault } from './faults.ts';
 import { Ledger } from './ledger.ts';
 import { isOurs } from './processes.ts';
+import { serverScript } from './server-script.ts';
 
 export interface StdioServerOptions {
   /** `exec-child`: a leader process starts the real server with the same pipes, as `npx` does. */
@@ -46,7 +46,7 @@ export interface StdioServer {
 export function stdioServer(options: StdioServerOptions = {}): StdioServer {
   const { wrapper, ...rest } = options;
   const ledger = new Ledger();
-  const script = wrapper === 'exec-child' ? 'stdio-leader.mjs' : 'stdio-server.mjs';
+  const script = wrapper === 'exec-child' ? 'stdio-leader' : 'stdio-server';
 
   const pids = (): number[] => {
     const all = ledger.events().map((each) => (each.event === 'grandchild' ? Number(each.child) : each.pid));
@@ -61,10 +61,7 @@ export function stdioServer(options: StdioServerOptions = {}): StdioServer {
 
   return {
     command: process.execPath,
-    args: [
-      fileURLToPath(new URL(`../servers/${script}`, import.meta.url)),
-      JSON.stringify({ ...rest, ledger: ledger.path }),
-    ],
+    args: [serverScript(script), JSON.stringify({ ...rest, ledger: ledger.path })],
     ledger,
     pids,
     alive,

@@ -1,7 +1,7 @@
 /** Polls until `predicate` is truthy, and returns what it said. Never a plain sleep: it waits for a condition. */
 export async function until<T>(
   predicate: () => T | Promise<T>,
-  { timeoutMs = 15_000, everyMs = 5, what = 'the condition' }: UntilOptions = {},
+  { timeoutMs = 30_000, everyMs = 5, what = 'the condition' }: UntilOptions = {},
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
