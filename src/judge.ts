@@ -1,7 +1,8 @@
 /** Turns the failure of a call into evidence: the host's own rule first, then the classifier. */
-import { type Cause, type Evidence, isEvidence, type Ownership } from '../machines/vocabulary.ts';
+import { type Evidence, isEvidence, type Ownership } from '../machines/vocabulary.ts';
 import { signInEvidence } from './authorization/sign-in-errors.ts';
 import type { OperationFailure } from './errors.ts';
+import { saysServerIsAbsent } from './evidence/absence.ts';
 import { bounded, classify } from './evidence/classify.ts';
 import { shapeOf } from './evidence/error-shape.ts';
 import { type CarriedSession, NO_CALL } from './evidence/failure.ts';
@@ -10,13 +11,6 @@ import type { Logger } from './logger.ts';
 import { OPERATIONS, type OperationSpec } from './operations.ts';
 import type { Settings } from './options.ts';
 import { reachedOf } from './transports/wire-monitor.ts';
-
-/** How a request fails whose server is gone. */
-const OF_AN_ABSENT_SERVER: readonly Cause[] = ['unreachable', 'request-cut', 'answer-lost'];
-
-export function saysServerIsAbsent({ connection, cause }: Evidence): boolean {
-  return connection === 'suspect' && OF_AN_ABSENT_SERVER.includes(cause);
-}
 
 export class Judge {
   readonly #options: Settings['evidence'];

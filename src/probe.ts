@@ -1,8 +1,8 @@
 /** Asks a generation for a sign of life. Any answer is one, and so is any message that comes meanwhile. */
 import type { ProbeInput, ProbeOutcome } from '../machines/connection.machine.ts';
 import type { Cause, Evidence } from '../machines/vocabulary.ts';
+import { saysServerIsAbsent } from './evidence/absence.ts';
 import type { Generation } from './generation.ts';
-import { saysServerIsAbsent } from './judge.ts';
 import { OPERATIONS } from './operations.ts';
 
 const METHOD_NOT_FOUND = -32601;

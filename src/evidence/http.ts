@@ -6,7 +6,7 @@ import type { EvidenceRule, Failure } from './failure.ts';
 const METHOD_NOT_FOUND = -32601;
 
 /** By HTTP semantics the request was turned away before it was acted on. */
-const REFUSED_BEFORE_RUNNING: readonly number[] = [307, 308, 405, 406, 413, 415, 429];
+const REFUSED_BEFORE_RUNNING: readonly number[] = [307, 308, 406, 413, 415, 429];
 
 /** What the SDK's own servers and examples answer for a session that they do not know, before dispatching. */
 const SDK_SESSION_REJECTIONS: readonly string[] = [
@@ -17,7 +17,6 @@ const SDK_SESSION_REJECTIONS: readonly string[] = [
 
 function mayHaveCarriedSession(failure: Failure): boolean {
   // What does not show its transport was supplied as a session, so its requests name one.
-
   // A legacy SSE session is named by the endpoint's URL, so each of its POSTs carries it.
   return failure.session !== 'none' || isLegacySsePostFailure(failure.error);
 }
@@ -78,13 +77,13 @@ export const httpEvidence: EvidenceRule = (failure) => {
     case 401:
     case 403:
       return { connection: 'usable', execution: 'none', cause: 'unauthorized' };
+    case 405:
+      return refused(failure, 'none');
     case 503:
       return { connection: 'usable', execution: 'unknown', cause: 'http-error' };
     default:
       if (REFUSED_BEFORE_RUNNING.includes(status)) {
-        return status === 405
-          ? refused(failure, 'none')
-          : { connection: 'usable', execution: 'none', cause: 'http-refused' };
+        return { connection: 'usable', execution: 'none', cause: 'http-refused' };
       }
       // One failure of a gateway says nothing about the session behind it.
       if (status >= 500) return { connection: 'usable', execution: 'unknown', cause: 'gateway-error' };

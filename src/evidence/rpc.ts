@@ -22,7 +22,7 @@ const UNSUPPORTED_VERSION = -32022;
 const UNSUPPORTED_VERSION_MESSAGE = /^Bad Request: Unsupported protocol version: /;
 
 /** In the body of a refusal, or in an answer that names what is supported: a tool may use the number as its own. */
-export function saysVersionIsUnsupported({ code, status, body, data }: ErrorShape): boolean {
+function saysVersionIsUnsupported({ code, status, body, data }: ErrorShape): boolean {
   if (body?.code === UNSUPPORTED_VERSION) return true;
   if (code === UNSUPPORTED_VERSION) return Array.isArray(data.supported);
   return status === 400 && UNSUPPORTED_VERSION_MESSAGE.test(body?.message ?? '');
